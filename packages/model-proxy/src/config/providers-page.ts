@@ -50,9 +50,27 @@ model_list:
   Microsoft Entra ID: \`oidc/google/AUDIENCE\`, \`oidc/github/AUDIENCE\`, \`oidc/circleci/\`,
   \`oidc/circleci_v2/\`, \`oidc/file/PATH\`, \`oidc/env/VARIABLE\` or \`oidc/env_path/VARIABLE\`.
 - The proxy supports no other kinds of credentials, such as managed identities of virtual machines.
-- \`azure_ai/\` serves models of other vendors at Foundry and at serverless addresses. Models for images at
-  Foundry get requests as in \`azure/\`. The API of FLUX 2 is not implemented.
+- \`azure_ai/\` serves models of other vendors at Foundry and at serverless addresses.
 - \`azure_ai/claude-…\` uses Anthropic's API at Foundry, below \`/anthropic\`.
+
+### Images at Azure AI
+
+| \`model\` | path below \`api_base\` | version without \`api_version\` |
+| --- | --- | --- |
+| \`azure_ai/flux.2-pro\` | \`/providers/blackforestlabs/v1/flux-2-pro\` | \`preview\` |
+| \`azure_ai/FLUX.2-flex\` | \`/providers/blackforestlabs/v1/flux-2-flex\` | \`preview\` |
+| \`azure_ai/MAI-Image-…\` | \`/mai/v1/images/generations\`, \`/mai/v1/images/edits\` | \`preview\` |
+| other models | \`/openai/deployments/…/images/generations\` | \`2025-02-01-preview\` |
+| other models | \`/openai/deployments/…/images/edits\` | \`2025-04-01-preview\` |
+
+- \`AZURE_AI_API_VERSION\` replaces these versions, but not those of chats. \`api_version\` has priority.
+- For FLUX 2 and MAI-Image, \`api_base\` may also be the complete URL of the model.
+- \`size\` becomes \`width\` and \`height\`. MAI-Image makes one picture of 1024x1024 pixels by default. Other values
+  of \`n\` get 400.
+- FLUX 2 and MAI-Image ignore \`quality\`, \`background\`, \`moderation\`, \`output_compression\`, \`style\`,
+  \`response_format\` and \`user\`. The proxy drops them. It forwards other parameters, such as \`seed\`.
+- FLUX 2 is not available at \`/v1/images/edits\`. Send the pictures as \`input_image\`, \`input_image_2\`, … in base64 to
+  \`/v1/images/generations\`.
 
 ## Vertex AI
 

@@ -48,9 +48,6 @@ describe('models of Azure', () => {
       entry('any/*', { ...at, model: 'azure/*', api_version: '2024-10-21' }),
       entry('token', { model: 'azure/gpt-4o', api_base: at.api_base, azure_ad_token: 'ey.token-0123456789' }),
       entry('foundry', { ...foundry, model: 'azure_ai/Phi-4' }),
-      entry('flux', { ...foundry, model: 'azure_ai/FLUX-1.1-pro' }),
-      entry('flux-undated', { ...foundry, model: 'azure_ai/FLUX.1-Kontext-pro', api_version: 'preview' }),
-      entry('flux-2', { ...foundry, model: 'azure_ai/flux.2-pro', api_version: 'preview' }),
       entry('claude', { ...foundry, model: 'azure_ai/claude-opus-4-6' }),
       entry('claude-at-path', {
         model: 'azure_ai/claude-opus-4-6',
@@ -128,25 +125,6 @@ describe('models of Azure', () => {
       `GET ${base}/resp_1?api-version=${version}`,
       `POST ${base}/resp_1/cancel?api-version=${version}`,
     ]);
-  });
-
-  it("get requests for images at Azure OpenAI's paths if they are at Foundry", async () => {
-    vendors.answers.set(FOUNDRY_HOST, json({ created: 1, data: [{ b64_json: 'aGk=' }] }));
-    await client.images.generate({ model: 'flux', prompt: 'x' });
-    await client.images.generate({ model: 'flux-undated', prompt: 'x' });
-    expect(vendors.take().map(({ line, headers }) => [line, headers['api-key']])).toEqual([
-      [
-        `POST https://${FOUNDRY_HOST}/openai/deployments/FLUX-1.1-pro/images/generations?api-version=2025-02-01-preview`,
-        'foundry-key-0123456789',
-      ],
-      [`POST https://${FOUNDRY_HOST}/openai/v1/images/generations`, 'foundry-key-0123456789'],
-    ]);
-    const answer = await fetch(`${proxy.url}/v1/images/generations`, {
-      method: 'POST',
-      body: JSON.stringify({ model: 'flux-2', prompt: 'x' }),
-    });
-    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('the API of FLUX 2')]);
-    expect(vendors.take()).toEqual([]);
   });
 
   it.each(['..', '.', '%2e%2e'])('reject the deployment name %j, or escape it in the path', async (name) => {

@@ -10,6 +10,7 @@ import { checkedParameters, isOpenaiModel } from '../parameters.js';
 import type { Provider } from '../provider.js';
 import { segmentOf, type ProviderTarget, type TargetOf, type TargetSettings } from '../target.js';
 import { entraToken, federatedToken } from './entra-token.js';
+import { picturesTarget } from './pictures.js';
 import { speechApi, speechBase } from './speech.js';
 
 /** LiteLLM's version for deployments without `api_version`. */
@@ -110,12 +111,6 @@ const foreignModels: readonly (readonly [pattern: RegExp, api: string])[] = [
 /** Addresses of resources without a path. Their inference API has the path `/models`. */
 const foundryHost = /^https:\/\/[^/]+\.services\.ai\.azure\.com$/;
 
-/** Names of the models for images at Foundry. */
-const imageModel = /flux|gpt-image|dall-e/i;
-
-/** Names of models whose parameters for images differ from OpenAI's. */
-const flux2Model = /flux[-._]?2/i;
-
 /** Addresses of serverless deployments, which expect the key as a bearer token. */
 const serverlessHost = /^https:\/\/[^/]+\.(?:models|inference)\.ai\.azure\.com(?:\/|$)/;
 
@@ -124,20 +119,33 @@ function bearerKey({ apiKey, value }: TargetSettings): Credentials {
   return key === undefined ? {} : { apiKey: null, headers: { authorization: `Bearer ${key}` } };
 }
 
-/** The version for deployments without `api_version`. The inference API of Foundry requires a version. */
+/** Returns the query with a version. */
+const versionQuery = (version: string): string => `api-version=${encodeURIComponent(version)}`;
+
+/** The version for chats without `api_version`. The inference API of Foundry requires a version. */
 const FOUNDRY_VERSION = '2024-05-01-preview';
+
+/** As in LiteLLM. Azure OpenAI has no edits of images in earlier versions. */
+const EDITS_VERSION = '2025-04-01-preview';
+
+/** As Microsoft documents it for FLUX 2. */
+const PICTURES_VERSION = 'preview';
+
+/** Returns the path for images. The inference API makes none, so all models for images have Azure OpenAI's paths. */
+function imagesPath(path: string, model: string, configured: string | undefined): string {
+  const version = configured ?? (path === 'images/edits' ? EDITS_VERSION : DEFAULT_VERSION);
+  const parent = undatedVersions.has(version) ? 'openai/v1' : `openai/deployments/${segmentOf(model)}`;
+  return `${parent}/${path}?${versionQuery(version)}`;
+}
 
 const azureAiTarget: TargetOf = (settings) => {
   const { apiBase, model, query, value } = settings;
   const foreign = foreignModels.find(([pattern]) => pattern.test(model));
   if (foreign !== undefined) return `azure_ai/${model} has ${foreign[1]}, which is not implemented`;
   if (apiBase === null) return null;
-  if (foundryHost.test(apiBase) && flux2Model.test(model))
-    return `azure_ai/${model} has the API of FLUX 2, which is not implemented`;
   // A URL of Azure OpenAI, such as that of a model router.
-  if (deploymentUrl.test(apiBase) || apiBase.endsWith('/openai/v1')) {
+  if (deploymentUrl.test(apiBase) || apiBase.endsWith('/openai/v1'))
     return azureTarget({ ...settings, model: model.replace(/^model_router\//, '') });
-  }
   const credentials = credentialsOf(settings);
   if (typeof credentials === 'string') return credentials;
   // https://learn.microsoft.com/azure/ai-foundry/foundry-models/how-to/use-foundry-models-claude
@@ -145,16 +153,24 @@ const azureAiTarget: TargetOf = (settings) => {
     const address = withoutMessages(apiBase).replace(/\/anthropic$/, '');
     return { ...credentials, api: claudeApi, apiBase: `${address}/anthropic/v1`, query };
   }
-  const version = value('api_version', 'AZURE_AI_API_VERSION');
-  const isFoundry = foundryHost.test(apiBase);
-  const dated = version ?? (isFoundry || apiBase.endsWith('/models') ? FOUNDRY_VERSION : undefined);
-  // The inference API makes no images. Foundry's models for images have the paths of Azure OpenAI.
-  if (isFoundry && imageModel.test(model)) return azureTarget(settings);
+  // As in LiteLLM, the variable has no effect on chats.
+  const imagesVersion = queryVersion(query) ?? value('api_version', 'AZURE_AI_API_VERSION');
+  const pictures = picturesTarget(apiBase, model);
+  if (pictures !== undefined)
+    return { ...credentials, ...pictures, query: query ?? versionQuery(imagesVersion ?? PICTURES_VERSION) };
+  const isInference = foundryHost.test(apiBase) || apiBase.endsWith('/models');
+  const version = value('api_version') ?? (isInference ? FOUNDRY_VERSION : undefined);
+  const resource = apiBase.replace(/\/models$/, '');
   return {
     ...credentials,
     ...(serverlessHost.test(apiBase) && credentials.apiKey === undefined ? bearerKey(settings) : {}),
-    apiBase: isFoundry ? `${apiBase}/models` : apiBase,
-    query: query ?? (dated === undefined ? null : `api-version=${encodeURIComponent(dated)}`),
+    apiBase: resource,
+    query,
+    pathOf: (path, { model: name }) => {
+      if (path.startsWith('images/')) return imagesPath(path, name, imagesVersion);
+      const own = isInference ? `models/${path}` : path;
+      return version === undefined || query !== null ? own : `${own}?${versionQuery(version)}`;
+    },
   };
 };
 
