@@ -51,6 +51,8 @@ model_list:
   \`oidc/circleci_v2/\`, \`oidc/file/PATH\`, \`oidc/env/VARIABLE\` or \`oidc/env_path/VARIABLE\`.
 - The proxy supports no other kinds of credentials, such as managed identities of virtual machines.
 - \`azure_ai/\` serves models of other vendors at Foundry and at serverless addresses.
+- Rankings of Cohere go to \`/v1/rerank\` below \`api_base\`. An \`api_base\` that ends with \`/providers/cohere/v2\`
+  selects version 2.
 - \`azure_ai/claude-…\` uses Anthropic's API at Foundry, below \`/anthropic\`.
 
 ### Images at Azure AI

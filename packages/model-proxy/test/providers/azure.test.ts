@@ -48,6 +48,18 @@ describe('models of Azure', () => {
       entry('any/*', { ...at, model: 'azure/*', api_version: '2024-10-21' }),
       entry('token', { model: 'azure/gpt-4o', api_base: at.api_base, azure_ad_token: 'ey.token-0123456789' }),
       entry('foundry', { ...foundry, model: 'azure_ai/Phi-4' }),
+      entry('router', { ...foundry, model: 'azure_ai/model_router/my-router' }),
+      entry('rerank', { ...foundry, model: 'azure_ai/cohere-rerank-v3.5' }),
+      entry('rerank-v2', {
+        ...foundry,
+        model: 'azure_ai/cohere-rerank-v4.0-pro',
+        api_base: `https://${FOUNDRY_HOST}/providers/cohere/v2`,
+      }),
+      entry('rerank-at-path', {
+        ...foundry,
+        model: 'azure_ai/cohere-rerank-v4.0-pro',
+        api_base: `https://${FOUNDRY_HOST}/providers/cohere/v2/rerank`,
+      }),
       entry('claude', { ...foundry, model: 'azure_ai/claude-opus-4-6' }),
       entry('claude-at-path', {
         model: 'azure_ai/claude-opus-4-6',
@@ -189,6 +201,24 @@ describe('models of Azure', () => {
       model: model === 'foundry' ? 'Phi-4' : 'command-r-plus',
       messages,
     });
+  });
+
+  it.each([
+    ['rerank', `https://${FOUNDRY_HOST}/v1/rerank`],
+    ['rerank-v2', `https://${FOUNDRY_HOST}/providers/cohere/v2/rerank`],
+    ['rerank-at-path', `https://${FOUNDRY_HOST}/providers/cohere/v2/rerank`],
+    ['serverless', `https://${SERVERLESS_HOST}/v1/rerank`],
+  ])("get rankings at Cohere's path: %s at %s", async (model, url) => {
+    vendors.answers.set(new URL(url).host, json({ id: 'r', results: [{ index: 0, relevance_score: 0.5 }] }));
+    const body = JSON.stringify({ model, query: 'q', documents: ['a'] });
+    expect((await fetch(`${proxy.url}/v1/rerank`, { method: 'POST', body })).status).toBe(200);
+    expect(vendors.firstRequest().line).toBe(`POST ${url}`);
+  });
+
+  it("can be a model router, which gets its name without LiteLLM's prefix", async () => {
+    vendors.answers.set(FOUNDRY_HOST, json(completion));
+    await client.chat.completions.create({ model: 'router', messages });
+    expect(vendors.firstRequest().json).toMatchObject({ model: 'my-router' });
   });
 
   it.each([

@@ -139,13 +139,14 @@ function imagesPath(path: string, model: string, configured: string | undefined)
 }
 
 const azureAiTarget: TargetOf = (settings) => {
-  const { apiBase, model, query, value } = settings;
+  const { apiBase, query, value } = settings;
+  // A model router chooses the model. The prefix is LiteLLM's.
+  const model = settings.model.replace(/^model_router\//, '');
   const foreign = foreignModels.find(([pattern]) => pattern.test(model));
   if (foreign !== undefined) return `azure_ai/${model} has ${foreign[1]}, which is not implemented`;
   if (apiBase === null) return null;
-  // A URL of Azure OpenAI, such as that of a model router.
-  if (deploymentUrl.test(apiBase) || apiBase.endsWith('/openai/v1'))
-    return azureTarget({ ...settings, model: model.replace(/^model_router\//, '') });
+  // A URL of Azure OpenAI.
+  if (deploymentUrl.test(apiBase) || apiBase.endsWith('/openai/v1')) return azureTarget({ ...settings, model });
   const credentials = credentialsOf(settings);
   if (typeof credentials === 'string') return credentials;
   // https://learn.microsoft.com/azure/ai-foundry/foundry-models/how-to/use-foundry-models-claude
@@ -160,13 +161,16 @@ const azureAiTarget: TargetOf = (settings) => {
     return { ...credentials, ...pictures, query: query ?? versionQuery(imagesVersion ?? PICTURES_VERSION) };
   const isInference = foundryHost.test(apiBase) || apiBase.endsWith('/models');
   const version = value('api_version') ?? (isInference ? FOUNDRY_VERSION : undefined);
-  const resource = apiBase.replace(/\/models$/, '');
+  const resource = apiBase.replace(/\/(?:models|rerank)$/, '');
   return {
     ...credentials,
     ...(serverlessHost.test(apiBase) && credentials.apiKey === undefined ? bearerKey(settings) : {}),
+    upstreamModel: model,
     apiBase: resource,
     query,
     pathOf: (path, { model: name }) => {
+      // Cohere's API for rankings, whose version may be a part of the address.
+      if (path === 'rerank') return /\/v[12]$/.test(resource) ? path : `v1/${path}`;
       if (path.startsWith('images/')) return imagesPath(path, name, imagesVersion);
       const own = isInference ? `models/${path}` : path;
       return version === undefined || query !== null ? own : `${own}?${versionQuery(version)}`;
