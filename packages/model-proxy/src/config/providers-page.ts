@@ -37,7 +37,7 @@ model_list:
 
 - With a dated \`api_version\`, requests go to
   \`/openai/deployments/my-deployment/chat/completions?api-version=…\`. \`v1\`, \`latest\` and \`preview\`
-  select \`/openai/v1\`, where the body names the model.
+  select \`/openai/v1\`, where the body names the model. Only images and responses get the version there.
 - Without a version, requests have \`2025-02-01-preview\`. Requests for \`/v1/responses\` then go to
   \`/openai/v1/responses?api-version=preview\`.
 - \`api_base\` may be the complete URL of a deployment, as Azure's pages show it. The deployment and the version in

@@ -116,9 +116,13 @@ describe('models of Azure', () => {
     await client.embeddings.create({ model: 'dated', input: 'x' });
     await client.images.generate({ model: 'dated', prompt: 'x' });
     await client.responses.create({ model: 'default', input: 'x' });
+    await client.images.generate({ model: 'undated', prompt: 'x' });
+    await client.responses.create({ model: 'undated', input: 'x' });
     expect(vendors.take().map(({ line }) => line)).toEqual([
       `POST https://${OPENAI_HOST}/openai/deployments/my%20deployment/embeddings?api-version=2024-10-21`,
       `POST https://${OPENAI_HOST}/openai/deployments/my%20deployment/images/generations?api-version=2024-10-21`,
+      `POST https://${OPENAI_HOST}/openai/v1/responses?api-version=preview`,
+      `POST https://${OPENAI_HOST}/openai/v1/images/generations?api-version=preview`,
       `POST https://${OPENAI_HOST}/openai/v1/responses?api-version=preview`,
     ]);
   });

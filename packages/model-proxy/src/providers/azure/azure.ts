@@ -50,6 +50,9 @@ function credentialsOf(settings: TargetSettings): Credentials | string {
   return entra === null ? {} : { apiKey: null, token: entra };
 }
 
+/** Returns the query with a version. */
+const versionQuery = (version: string): string => `api-version=${encodeURIComponent(version)}`;
+
 const azureTarget: TargetOf = (settings) => {
   const { apiBase, model, query, value } = settings;
   if (apiBase === null) return null;
@@ -65,12 +68,17 @@ const azureTarget: TargetOf = (settings) => {
   const configured = queryVersion(query) ?? value('api_version', 'AZURE_API_VERSION');
   const version = configured ?? DEFAULT_VERSION;
   const [, openaiBase, deployment] = deploymentUrl.exec(apiBase) ?? [];
-  if (openaiBase === undefined && (undatedVersions.has(version) || apiBase.endsWith('/openai/v1')))
-    return { ...common, apiBase: `${apiBase.replace(/\/openai(\/v1)?$/, '')}/openai/v1`, query };
+  if (openaiBase === undefined && (undatedVersions.has(version) || apiBase.endsWith('/openai/v1'))) {
+    const target = { ...common, apiBase: `${apiBase.replace(/\/openai(\/v1)?$/, '')}/openai/v1`, query };
+    if (query !== null || !undatedVersions.has(version)) return target;
+    // As in LiteLLM. Without a version, Azure uses `v1`, which lacks the features of the preview.
+    const isVersioned = (path: string) => /^(?:images|responses)(?:\/|$)/.test(path);
+    return { ...target, pathOf: (path) => (isVersioned(path) ? `${path}?${versionQuery(version)}` : path) };
+  }
   return {
     ...common,
     apiBase: openaiBase ?? `${apiBase.replace(/\/openai$/, '')}/openai`,
-    query: query ?? `api-version=${encodeURIComponent(version)}`,
+    query: query ?? versionQuery(version),
     pathOf: (path, { model: name }) => {
       if (!path.startsWith('responses')) return `deployments/${deployment ?? segmentOf(name)}/${path}`;
       // The default version is older than the paths of `responses`, so they use the preview of the API `v1`.
@@ -118,9 +126,6 @@ function bearerKey({ apiKey, value }: TargetSettings): Credentials {
   const key = apiKey ?? value(null, 'AZURE_AI_API_KEY');
   return key === undefined ? {} : { apiKey: null, headers: { authorization: `Bearer ${key}` } };
 }
-
-/** Returns the query with a version. */
-const versionQuery = (version: string): string => `api-version=${encodeURIComponent(version)}`;
 
 /** The version for chats without `api_version`. The inference API of Foundry requires a version. */
 const FOUNDRY_VERSION = '2024-05-01-preview';
