@@ -110,7 +110,7 @@ ${awsSections}
 | \`fal_ai\` | pictures from text | models that answer in the same request |
 | \`elevenlabs\` | speech | \`voice\` is the id of a voice |
 | \`azure/speech\` | speech | \`mp3\`, \`opus\`, \`wav\` and \`pcm\` |
-| \`vertex_ai/gemini…-tts\` | speech | \`wav\`, with the names of Gemini's voices |
+| \`vertex_ai/gemini…-tts\`, \`gemini/gemini…-tts\` | speech | \`wav\`, with OpenAI's or Gemini's voices |
 | \`langgraph\` | chat with an agent | runs without a thread |
 | \`gigachat\` | chat, embeddings | functions, but no tools |
 

@@ -172,7 +172,7 @@ export function upstreamUrl(apiBase: string, target: RawTarget): string {
   const { family, rest } = target;
   // vLLM's own paths (/metrics, /tokenize, /score) are next to /v1, not below it.
   if (family === 'vllm') return `${versioned ? apiBase.slice(0, -'/v1'.length) : apiBase}/${rest}`;
-  // The paths of Gemini's own API contain the version, so the base of its OpenAI API (/v1beta/openai) is removed.
-  if (family === 'gemini') return `${apiBase.replace(/\/v1(?:beta)?\/openai$/, '')}/${rest}`;
+  // The paths of Gemini's own API contain the version, so the base of its APIs (/v1beta, /v1beta/openai) is removed.
+  if (family === 'gemini') return `${apiBase.replace(/\/v1(?:beta)?(?:\/openai)?$/, '')}/${rest}`;
   return `${apiBase}/${versioned ? rest.replace(/^v1\//, '') : rest}`;
 }

@@ -28,6 +28,8 @@ const RUNNER = 'runner.example';
 const FEDERATED = 'federated.openai.azure.com';
 const VERTEX = 'us-central1-aiplatform.googleapis.com';
 
+const GEMINI = 'generativelanguage.googleapis.com';
+
 const messages = [{ role: 'user' as const, content: 'hello' }];
 const AUDIO = Buffer.from([0xff, 0xfb, 0x90, 0x00, 0x7b]);
 
@@ -63,7 +65,7 @@ describe('vendors with APIs of their own', () => {
   beforeAll(async () => {
     vendors = await Vendors.start([
       ...[WATSONX, IAM, REPLICATE, FAL, ELEVENLABS, LANGGRAPH, AZURE, VERTEX, GOOGLE_TOKEN_HOST],
-      ...[GIGACHAT, GIGACHAT_TOKENS, ENTRA, RUNNER, FEDERATED],
+      ...[GIGACHAT, GIGACHAT_TOKENS, ENTRA, RUNNER, FEDERATED, GEMINI],
     ]);
     const ibm = { api_base: `https://${WATSONX}`, api_key: 'ibm-key', project_id: 'project-1' };
     const azure = { api_base: 'https://eastus.api.cognitive.microsoft.com', api_key: 'azure-key' };
@@ -94,6 +96,7 @@ describe('vendors with APIs of their own', () => {
         tenant_id: 'tenant-1',
         client_id: 'client-1',
       }),
+      entry('gemini-studio', { model: 'gemini/gemini-2.5-flash-preview-tts', api_key: 'gemini-key' }),
       entry('gemini-speech', { model: 'vertex_ai/gemini-2.5-flash-preview-tts', ...google }),
     ];
     proxy = await vendors.proxy(models, environment);
@@ -361,6 +364,24 @@ describe('vendors with APIs of their own', () => {
       response_format: 'mp3',
     });
     await expect(mp3).rejects.toMatchObject({ status: 400, param: 'response_format' });
+  });
+
+  it.each([
+    ['alloy', 'Kore'],
+    ['shimmer', 'Achernar'],
+    ['Puck', 'Puck'],
+  ])("include Gemini for speech at Google's AI Studio, with Gemini's voices: %s is %s", async (voice, voiceName) => {
+    const inlineData = { mimeType: 'audio/L16;codec=pcm;rate=24000', data: 'AQACAA==' };
+    vendors.answers.set(GEMINI, json({ candidates: [{ content: { role: 'model', parts: [{ inlineData }] } }] }));
+    const answer = await client.audio.speech.create({ model: 'gemini-studio', voice, input: 'Hi' });
+    expect(answer.headers.get('content-type')).toBe('audio/wav');
+    const { line, headers, body } = takeRequestTo(GEMINI);
+    expect(line).toBe(`POST https://${GEMINI}/v1beta/models/gemini-2.5-flash-preview-tts:generateContent`);
+    expect(headers).toMatchObject({ 'x-goog-api-key': 'gemini-key' });
+    expect(headers).not.toHaveProperty('authorization');
+    expect(JSON.parse(body)).toMatchObject({
+      generationConfig: { speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName } } } },
+    });
   });
 
   it('MP-157 include GigaChat, which gets a token that the proxy fetches with the credentials', async () => {

@@ -3,7 +3,9 @@
  * in the header of the key, or in parameters. The names of settings and variables are LiteLLM's.
  */
 import type { Provider } from '../provider.js';
-import type { TargetOf } from '../target.js';
+import { segmentOf, type TargetOf } from '../target.js';
+import { geminiSpeech } from '../vertex/gemini-speech.js';
+import { apiWith, speechModel } from '../vertex/predict.js';
 import { openaiApiProvider } from './openai.js';
 import { thinkingTranslation } from './thinking.js';
 
@@ -108,16 +110,29 @@ const snowflakeTarget: TargetOf = ({ apiBase, value }) => {
   return { apiBase: `${host}/api/v2/cortex/v1` };
 };
 
+/** The header with the key for Gemini's own API. */
+const geminiHeaders = (apiKey: string | null): Record<string, string> =>
+  apiKey === null ? {} : { 'x-goog-api-key': apiKey };
+
+/** Gemini's OpenAI API has no speech, so models for speech use Gemini's own API. */
+const geminiTarget: TargetOf = ({ apiBase, model }) => {
+  if (!speechModel.test(model)) return null;
+  const api = apiWith('audio/speech', geminiSpeech(`models/${segmentOf(model)}:generateContent`));
+  return { apiBase: (apiBase ?? GEMINI).replace(/\/openai$/, ''), api: { ...api, headers: geminiHeaders } };
+};
+const GEMINI = 'https://generativelanguage.googleapis.com/v1beta/openai';
+
 /** @see https://ai.google.dev/gemini-api/docs/openai and https://ai.google.dev/api */
 const gemini: Provider = {
   ...openaiApiProvider({
     name: 'gemini',
     apiKeyEnvironment: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     apiBaseEnvironment: ['GEMINI_API_BASE'],
-    defaultApiBase: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    defaultApiBase: GEMINI,
+    targetOf: geminiTarget,
     translation: thinkingTranslation,
   }),
-  nativeHeaders: (apiKey): Record<string, string> => (apiKey === null ? {} : { 'x-goog-api-key': apiKey }),
+  nativeHeaders: geminiHeaders,
 };
 
 /** All providers of this file. */

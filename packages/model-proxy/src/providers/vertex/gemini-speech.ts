@@ -37,6 +37,22 @@ function wavFile(samples: Buffer, rate: number): Buffer {
   return Buffer.concat([header, samples]);
 }
 
+/** OpenAI's voices → Gemini's, as in LiteLLM. Gemini has voices with the other names. */
+const voices: ReadonlyMap<unknown, string> = new Map([
+  ['alloy', 'Kore'],
+  ['ash', 'Iapetus'],
+  ['ballad', 'Algieba'],
+  ['cedar', 'Achird'],
+  ['coral', 'Sulafat'],
+  ['echo', 'Charon'],
+  ['fable', 'Umbriel'],
+  ['marin', 'Despina'],
+  ['onyx', 'Orus'],
+  ['sage', 'Vindemiatrix'],
+  ['shimmer', 'Achernar'],
+  ['verse', 'Puck'],
+]);
+
 /** Returns the endpoint. The client gets a WAV file. @param path the path of `generateContent`. */
 export const geminiSpeech = (path: string): DialectEndpoint => ({
   path: () => path,
@@ -45,12 +61,14 @@ export const geminiSpeech = (path: string): DialectEndpoint => ({
     if (format !== 'wav') throw invalidParameter('response_format', 'must be wav for this model');
     const instructions = textOf(memberValue(members, 'instructions'));
     const text = textOf(memberValue(members, 'input')) ?? '';
+    const given = memberValue(members, 'voice');
+    const voiceName = voices.get(given) ?? given;
     return new Map(
       jsonMembers({
         contents: [{ role: 'user', parts: [{ text: instructions === undefined ? text : `${instructions}: ${text}` }] }],
         generationConfig: {
           responseModalities: ['AUDIO'],
-          speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: memberValue(members, 'voice') } } },
+          speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName } } },
         },
       }),
     );

@@ -18,8 +18,8 @@ function googleError(_status: number, body: unknown): UpstreamError | undefined 
   return textOf(message) === undefined ? undefined : { message: String(message), code: textOf(status) ?? null };
 }
 
-/** Makes an API with one endpoint. */
-function apiWith(path: string, endpoint: DialectEndpoint): ModelApi {
+/** Makes an API of Google with one endpoint. @param path of OpenAI's API below `/v1/`. */
+export function apiWith(path: string, endpoint: DialectEndpoint): ModelApi {
   const dialect: Dialect = { endpoints: new Map([[path, endpoint]]), error: googleError };
   const supported = supportedParameters('vertex_ai', path);
   return { dialect, supportedParameters: (asked) => (asked === path ? supported : unchecked) };
@@ -88,6 +88,9 @@ const ranking = (path: string): DialectEndpoint => ({
   },
 });
 
+/** Names of Gemini's models for speech. */
+export const speechModel = /^gemini.*-tts\b/;
+
 /** The settings that decide the addresses. */
 interface AddressSettings {
   /** `apiBase`, or else Google's address with project and location: `https://…/v1beta1/projects/p/locations/l`. */
@@ -113,7 +116,7 @@ export function predictTarget(model: string, settings: AddressSettings): Target 
     return targetOf(model, settings, (pathOf) => apiWith('embeddings', embeddingsEndpoint(model, pathOf)));
   if (/^imagen|^imagegeneration/.test(model))
     return targetOf(model, settings, (pathOf) => apiWith('images/generations', images(pathOf('predict'))));
-  if (/^gemini.*-tts\b/.test(model))
+  if (speechModel.test(model))
     return targetOf(model, settings, (pathOf) => apiWith('audio/speech', geminiSpeech(pathOf('generateContent'))));
   if (model.startsWith('gemma/'))
     return targetOf(model, settings, (pathOf) => apiWith('chat/completions', wrappedChat(pathOf('predict'))));
