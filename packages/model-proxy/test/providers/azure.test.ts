@@ -113,7 +113,8 @@ describe('models of Azure', () => {
 
   it('MP-145 get requests for embeddings, images and responses at the paths of these endpoints', async () => {
     vendors.answers.set(OPENAI_HOST, json({ object: 'list', data: [], model: 'ada' }));
-    await client.embeddings.create({ model: 'dated', input: 'x' });
+    await client.embeddings.create({ model: 'dated', input: 'x', user: 'u' });
+    expect(vendors.requests[0]?.body).toContain('"user":"u"');
     await client.images.generate({ model: 'dated', prompt: 'x' });
     await client.responses.create({ model: 'default', input: 'x' });
     await client.images.generate({ model: 'undated', prompt: 'x' });

@@ -111,6 +111,19 @@ describe('a vendor with the API of OpenAI', () => {
     expect(JSON.parse(request?.body ?? '')).toEqual({ model: expected, messages });
   });
 
+  it.each([
+    ['together_ai/', { user: 'u', dimensions: 5 }],
+    ['openrouter/', { user: 'u' }],
+    // Mistral has no user.
+    ['mistral/', {}],
+  ])('gets the user of embeddings only if it has this parameter: %s gets %j', async (prefix, expected) => {
+    const model = byProvider(prefix);
+    for (const [, , url] of targets) vendors.answers.set(hostOf(url), json({ object: 'list', data: [], model: 'm' }));
+    await client.embeddings.create({ input: 'x', encoding_format: 'float', ...expected, model, user: 'u' });
+    const input = { model: model.slice(prefix.length), input: 'x', encoding_format: 'float' };
+    expect(vendors.firstRequest().json).toEqual({ ...input, ...expected });
+  });
+
   it('gets rankings beside /v1 if it is an inference endpoint of Hugging Face', async () => {
     vendors.answers.set('x.endpoints.huggingface.cloud', json({ results: [{ index: 0, relevance_score: 0.5 }] }));
     const body = JSON.stringify({ model: 'huggingface/microsoft/phi', query: 'q', documents: ['a'] });
