@@ -49,6 +49,9 @@ const providers = new Map(allProviders.map((provider) => [provider.name, provide
 /** The names of the supported providers. */
 export const knownProviders: readonly string[] = [...providers.keys()];
 
+/** Earlier addresses that the services still have. */
+const earlierOrigins: ReadonlyMap<string, string> = new Map([['https://api.together.xyz', 'together_ai']]);
+
 /**
  * Returns the provider whose service has the given address: `groq` for
  * `https://api.groq.com/openai/v1`. undefined: unknown.
@@ -56,7 +59,8 @@ export const knownProviders: readonly string[] = [...providers.keys()];
 export function providerOfAddress(apiBase: string): string | undefined {
   const { origin } = new URL(apiBase);
   // Some providers have an http address of this machine, where any server may listen. It identifies no provider.
-  return origin.startsWith('https:') ? allProviders.find((provider) => originOf(provider) === origin)?.name : undefined;
+  if (!origin.startsWith('https:')) return undefined;
+  return allProviders.find((provider) => originOf(provider) === origin)?.name ?? earlierOrigins.get(origin);
 }
 
 const originOf = ({ defaultApiBase }: Provider) => (defaultApiBase === null ? null : new URL(defaultApiBase).origin);

@@ -24,7 +24,7 @@ const targets: readonly (readonly [model: string, params: Readonly<Record<string
   // https://docs.x.ai/docs/api-reference
   ['xai/grok-4', {}, 'https://api.x.ai/v1/chat/completions'],
   // https://docs.together.ai/docs/openai-api-compatibility
-  ['together_ai/meta-llama/Llama-3', {}, 'https://api.together.xyz/v1/chat/completions'],
+  ['together_ai/meta-llama/Llama-3', {}, 'https://api.together.ai/v1/chat/completions'],
   // https://docs.fireworks.ai/tools-sdks/openai-compatibility
   ['fireworks_ai/accounts/fireworks/models/x', {}, 'https://api.fireworks.ai/inference/v1/chat/completions'],
   // https://openrouter.ai/docs/api-reference/overview

@@ -243,6 +243,11 @@ describe('a provider', () => {
       ['groq', 'meta-llama/Llama-3', 'https://api.groq.com/openai/v1', 'g'],
     ],
     [
+      '{model: meta-llama/Llama-3, api_base: "https://api.together.xyz/v1"}',
+      { TOGETHER_API_KEY: 't', OPENAI_API_KEY: 'e' },
+      ['together_ai', 'meta-llama/Llama-3', 'https://api.together.xyz/v1', 't'],
+    ],
+    [
       '{model: my-model, api_base: "https://evil.example/api.groq.com/openai/v1"}',
       { GROQ_API_KEY: 'g', OPENAI_API_KEY: 'e' },
       ['openai', 'my-model', 'https://evil.example/api.groq.com/openai/v1', null],

@@ -49,7 +49,7 @@ export const compatible: readonly Provider[] = [
     name: 'together_ai',
     apiKeyEnvironment: ['TOGETHER_API_KEY', 'TOGETHER_AI_API_KEY', 'TOGETHERAI_API_KEY', 'TOGETHER_AI_TOKEN'],
     apiBaseEnvironment: ['TOGETHER_AI_API_BASE'],
-    defaultApiBase: 'https://api.together.xyz/v1',
+    defaultApiBase: 'https://api.together.ai/v1',
   }),
   openaiApiProvider({
     name: 'groq',
