@@ -12,6 +12,7 @@ import { cleanUp, entry, events, json, Vendors } from './vendors.js';
 
 const OPENAI_HOST = 'res.openai.azure.com';
 const FOUNDRY_HOST = 'res.services.ai.azure.com';
+const GATEWAY_HOST = 'gateway.example';
 const SERVERLESS_HOST = 'cohere.eastus.models.ai.azure.com';
 const filters = { hate: { filtered: false, severity: 'safe' }, violence: { filtered: false, severity: 'safe' } };
 const completion = {
@@ -32,7 +33,7 @@ describe('models of Azure', () => {
   let proxy: TestProxy;
   let client: OpenAI;
   beforeAll(async () => {
-    vendors = await Vendors.start([OPENAI_HOST, FOUNDRY_HOST, SERVERLESS_HOST]);
+    vendors = await Vendors.start([OPENAI_HOST, FOUNDRY_HOST, SERVERLESS_HOST, GATEWAY_HOST]);
     const at = { api_base: `https://${OPENAI_HOST}/`, api_key: 'azure-key-0123456789' };
     const foundry = { api_base: `https://${FOUNDRY_HOST}`, api_key: 'foundry-key-0123456789' };
     proxy = await vendors.proxy([
@@ -65,6 +66,11 @@ describe('models of Azure', () => {
         model: 'azure_ai/claude-opus-4-6',
         api_base: `https://${FOUNDRY_HOST}/anthropic/v1/messages`,
         azure_ad_token: 'ey.token-0123456789',
+      }),
+      entry('gateway', {
+        model: 'azure_ai/Phi-4',
+        api_base: `https://${GATEWAY_HOST}/azure`,
+        api_key: 'gateway-key-0123456789',
       }),
       entry('serverless', {
         model: 'azure_ai/command-r-plus',
@@ -196,6 +202,7 @@ describe('models of Azure', () => {
   it.each([
     ['foundry', `https://${FOUNDRY_HOST}/models/chat/completions?api-version=2024-05-01-preview`, 'api-key', 'foundry'],
     ['serverless', `https://${SERVERLESS_HOST}/v1/chat/completions`, 'authorization', 'Bearer serverless'],
+    ['gateway', `https://${GATEWAY_HOST}/azure/chat/completions`, 'authorization', 'Bearer gateway'],
   ])('can be from other vendors: %s gets requests at %s', async (model, url, header, key) => {
     vendors.answers.set(new URL(url).host, json(completion));
     await client.chat.completions.create({ model, messages });
@@ -203,7 +210,7 @@ describe('models of Azure', () => {
     expect(request?.line).toBe(`POST ${url}`);
     expect(request?.headers[header]).toBe(`${key}-key-0123456789`);
     expect(JSON.parse(request?.body ?? '')).toEqual({
-      model: model === 'foundry' ? 'Phi-4' : 'command-r-plus',
+      model: model === 'serverless' ? 'command-r-plus' : 'Phi-4',
       messages,
     });
   });

@@ -119,8 +119,8 @@ const foreignModels: readonly (readonly [pattern: RegExp, api: string])[] = [
 /** Addresses of resources without a path. Their inference API has the path `/models`. */
 const foundryHost = /^https:\/\/[^/]+\.services\.ai\.azure\.com$/;
 
-/** Addresses of serverless deployments, which expect the key as a bearer token. */
-const serverlessHost = /^https:\/\/[^/]+\.(?:models|inference)\.ai\.azure\.com(?:\/|$)/;
+/** Addresses of resources. All others, such as serverless deployments and gateways, expect the key as a bearer token. */
+const resourceHost = /^https:\/\/[^/]+\.(?:services\.ai|openai|cognitiveservices)\.azure\.com(?:\/|$)/;
 
 function bearerKey({ apiKey, value }: TargetSettings): Credentials {
   const key = apiKey ?? value(null, 'AZURE_AI_API_KEY');
@@ -169,7 +169,7 @@ const azureAiTarget: TargetOf = (settings) => {
   const resource = apiBase.replace(/\/(?:models|rerank)$/, '');
   return {
     ...credentials,
-    ...(serverlessHost.test(apiBase) && credentials.apiKey === undefined ? bearerKey(settings) : {}),
+    ...(!resourceHost.test(apiBase) && credentials.apiKey === undefined ? bearerKey(settings) : {}),
     upstreamModel: model,
     apiBase: resource,
     query,
