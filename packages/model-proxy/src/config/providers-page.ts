@@ -89,6 +89,7 @@ model_list:
 - Gemini, and models such as \`vertex_ai/meta/llama-4-maas\`, use the endpoint with OpenAI's API. A
   number as the name (\`vertex_ai/openai/5464397967697903616\`) selects an endpoint of your own model.
   Mistral and Jamba have their own addresses.
+- An \`api_base\` without a path replaces Google's host. Another \`api_base\` names the endpoint.
 - \`vertex_location\` is a region, \`global\`, or a group of regions: \`us\` or \`eu\`.
 - Google's auth library gets the access tokens: with the key in \`vertex_credentials\`, with
   \`GOOGLE_APPLICATION_CREDENTIALS\`, or from the metadata server. A relative path starts at the working
@@ -212,8 +213,10 @@ credentials share a token.
 
 ## Gemini
 
-\`gemini/\` uses Gemini's OpenAI API. Google's SDKs reach Gemini's own API below \`/gemini/\`, if an entry of
-\`gemini/\` has \`use_in_pass_through: true\`. The SDKs send the client's key in \`x-goog-api-key\`:
+\`gemini/\` uses Gemini's OpenAI API. If \`api_base\` ends with \`/v1beta\`, the proxy adds \`/openai\`.
+
+Google's SDKs reach Gemini's own API below \`/gemini/\`, if an entry of \`gemini/\` has
+\`use_in_pass_through: true\`. The SDKs send the client's key in \`x-goog-api-key\`:
 
 \`\`\`js
 const { GoogleGenAI } = await import('@google/genai');
@@ -223,6 +226,12 @@ new GoogleGenAI({ apiKey: 'sk-client', httpOptions: { baseUrl: 'http://127.0.0.1
 ## Ollama
 
 \`ollama/\` and \`ollama_chat/\` use Ollama's OpenAI API. The proxy adds \`/v1\` to \`api_base\`.
+
+## Mistral and Cohere
+
+- The proxy adds \`/v1\` to the \`api_base\` of \`mistral/\`, if it is missing.
+- \`cohere/\` uses Cohere's OpenAI API, also if \`api_base\` has the path of Cohere's own API, such as
+  \`https://api.cohere.com/v2/chat\`. Rankings go to \`/v2/rerank\` below \`api_base\`.
 
 ## All providers
 `;

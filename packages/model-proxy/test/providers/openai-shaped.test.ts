@@ -29,6 +29,25 @@ const targets: readonly (readonly [model: string, params: Readonly<Record<string
   ['fireworks_ai/accounts/fireworks/models/x', {}, 'https://api.fireworks.ai/inference/v1/chat/completions'],
   // https://openrouter.ai/docs/api-reference/overview
   ['openrouter/anthropic/claude-sonnet-4', {}, 'https://openrouter.ai/api/v1/chat/completions'],
+  // Configured addresses as in LiteLLM, whose requests have the vendors' own APIs below them.
+  ['mistral/at-azure', { api_base: 'https://m.example' }, 'https://m.example/v1/chat/completions'],
+  ['mistral/at-v1', { api_base: 'https://m.example/v1/' }, 'https://m.example/v1/chat/completions'],
+  [
+    'gemini/at-address',
+    { api_base: 'https://generativelanguage.googleapis.com/v1beta' },
+    'https://generativelanguage.googleapis.com/v1beta/openai/chat/completions',
+  ],
+  [
+    'gemini/at-gateway',
+    { api_base: 'https://m.example/g/v1beta' },
+    'https://m.example/g/v1beta/openai/chat/completions',
+  ],
+  [
+    'cohere/at-address',
+    { api_base: 'https://api.cohere.com/v2/chat' },
+    'https://api.cohere.ai/compatibility/v1/chat/completions',
+  ],
+  ['cohere/at-gateway', { api_base: 'https://m.example/c' }, 'https://m.example/c/chat/completions'],
   // https://docs.cohere.com/docs/compatibility-api
   ['cohere/command-a', {}, 'https://api.cohere.ai/compatibility/v1/chat/completions'],
   // https://huggingface.co/docs/inference-providers
@@ -91,8 +110,13 @@ describe('a vendor with the API of OpenAI', () => {
   let proxy: TestProxy;
   let client: OpenAI;
   beforeAll(async () => {
-    vendors = await Vendors.start([...new Set(targets.map(([, , url]) => hostOf(url)))]);
-    proxy = await vendors.proxy(targets.map(([model, params]) => entry(model, { model, api_key: KEY, ...params })));
+    vendors = await Vendors.start([...new Set([...targets.map(([, , url]) => hostOf(url)), 'api.cohere.com'])]);
+    const addresses = ['https://api.cohere.com', 'https://api.cohere.com/v2/rerank', 'https://m.example/c'];
+    const rankings = [...addresses, 'https://m.example/c/v1'].map((address) =>
+      entry(address, { model: 'cohere/rerank-v3.5', api_key: KEY, api_base: address }),
+    );
+    const chats = targets.map(([model, params]) => entry(model, { model, api_key: KEY, ...params }));
+    proxy = await vendors.proxy([...chats, ...rankings]);
     client = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: 'any', maxRetries: 0 });
   });
   cleanUp(() => ({ vendors, proxy }));
@@ -122,6 +146,18 @@ describe('a vendor with the API of OpenAI', () => {
     await client.embeddings.create({ input: 'x', encoding_format: 'float', ...expected, model, user: 'u' });
     const input = { model: model.slice(prefix.length), input: 'x', encoding_format: 'float' };
     expect(vendors.firstRequest().json).toEqual({ ...input, ...expected });
+  });
+
+  it.each([
+    ['https://api.cohere.com', 'https://api.cohere.com/v2/rerank'],
+    ['https://api.cohere.com/v2/rerank', 'https://api.cohere.com/v2/rerank'],
+    ['https://m.example/c', 'https://m.example/c/v2/rerank'],
+    ['https://m.example/c/v1', 'https://m.example/c/v1/rerank'],
+  ])("gets rankings at Cohere's path: %s at %s", async (address, url) => {
+    vendors.answers.set(hostOf(url), json({ id: 'r', results: [{ index: 0, relevance_score: 0.5 }] }));
+    const body = JSON.stringify({ model: address, query: 'q', documents: ['a'] });
+    expect((await fetch(`${proxy.url}/v1/rerank`, { method: 'POST', body })).status).toBe(200);
+    expect(vendors.firstRequest().line).toBe(`POST ${url}`);
   });
 
   it('gets rankings beside /v1 if it is an inference endpoint of Hugging Face', async () => {

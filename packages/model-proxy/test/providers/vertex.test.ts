@@ -17,6 +17,7 @@ const BASE = `https://${HOST}/v1beta1/projects/project-1/locations/us-east5`;
 const EU_HOST = 'aiplatform.eu.rep.googleapis.com';
 const messages = [{ role: 'user' as const, content: 'hello' }];
 const version = 'vertex-2023-10-16';
+const PRIVATE_HOST = '1.us-east5-2.prediction.vertexai.goog';
 const place = { vertex_project: 'project-1', vertex_location: 'us-east5', vertex_credentials: serviceAccount() };
 
 describe('models of Anthropic on Vertex AI', () => {
@@ -24,9 +25,11 @@ describe('models of Anthropic on Vertex AI', () => {
   let proxy: TestProxy;
   let client: OpenAI;
   beforeAll(async () => {
-    vendors = await Vendors.start([HOST, EU_HOST, GOOGLE_TOKEN_HOST]);
+    vendors = await Vendors.start([HOST, EU_HOST, GOOGLE_TOKEN_HOST, PRIVATE_HOST]);
     proxy = await vendors.proxy([
       entry('claude', { ...place, model: 'vertex_ai/claude-opus-4-6@20260205' }),
+      entry('claude-at-host', { ...place, model: 'vertex_ai/claude-opus-4-6', api_base: `https://${PRIVATE_HOST}` }),
+      entry('gemini-at-host', { ...place, model: 'vertex_ai/gemini-2.5-pro', api_base: `https://${PRIVATE_HOST}/` }),
       entry('claude-eu', { ...place, vertex_location: 'eu', model: 'vertex_ai/claude-opus-4-6' }),
     ]);
     client = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: 'any', maxRetries: 0 });
@@ -68,6 +71,17 @@ describe('models of Anthropic on Vertex AI', () => {
     expect(lines).toContain(
       `POST https://${EU_HOST}/v1beta1/projects/project-1/locations/eu/publishers/anthropic/models/claude-opus-4-6:rawPredict`,
     );
+  });
+
+  it.each([
+    ['claude-at-host', 'publishers/anthropic/models/claude-opus-4-6:rawPredict'],
+    ['gemini-at-host', 'endpoints/openapi/chat/completions'],
+  ])("get requests at Google's path below a configured host: %s at %s", async (model, path) => {
+    answerWith(json({}));
+    vendors.answers.set(PRIVATE_HOST, json(message([{ type: 'text', text: 'Hi!' }])));
+    await client.chat.completions.create({ model, messages });
+    const lines = vendors.take().map(({ line }) => line);
+    expect(lines).toContain(`POST https://${PRIVATE_HOST}/v1beta1/projects/project-1/locations/us-east5/${path}`);
   });
 
   it('stream the text of a chat', async () => {
@@ -161,7 +175,6 @@ const embeddings = [
 
 describe("models of Vertex AI with Google's own API", () => {
   const RANKING_HOST = 'discoveryengine.googleapis.com';
-  const PRIVATE_HOST = '1.us-east5-2.prediction.vertexai.goog';
   let vendors: Vendors;
   let proxy: TestProxy;
   let client: OpenAI;

@@ -29,15 +29,23 @@ const ollamaProvider = (name: string) =>
     targetOf: ollamaTarget,
   });
 
+/** As in LiteLLM, `/v1` may be missing in a configured address, such as that of Mistral's models at Azure. */
+const mistralTarget: TargetOf = ({ apiBase }) => (apiBase === null ? null : { apiBase: below(apiBase, '/v1') });
+
 /**
  * Cohere serves OpenAI's API at another address than its own rerank API. A configured address may end with the
  * path of an operation, which the proxy removes.
  * @see https://docs.cohere.com/docs/compatibility-api and https://docs.cohere.com/reference/rerank
  */
 const cohereTarget: TargetOf = ({ apiBase, model }) => {
-  if (apiBase !== null) return { apiBase: apiBase.replace(/\/(rerank|chat|embed)$/, '') };
-  return { apiBase: model.startsWith('rerank') ? COHERE_RERANK : COHERE };
+  const configured = apiBase?.replace(/\/(rerank|chat|embed)$/, '');
+  // Cohere's own API is at the same hosts: https://api.cohere.com/v2.
+  if (configured === undefined || cohereHost.test(configured))
+    return { apiBase: model.startsWith('rerank') ? COHERE_RERANK : COHERE };
+  const isVersioned = /\/v[12]$/.test(configured);
+  return { apiBase: configured, pathOf: (path) => (path === 'rerank' && !isVersioned ? `v2/${path}` : path) };
 };
+const cohereHost = /^https:\/\/api\.cohere\.(?:com|ai)(?:\/v[12])?$/;
 const COHERE = 'https://api.cohere.ai/compatibility/v1';
 const COHERE_RERANK = 'https://api.cohere.com/v2';
 
@@ -114,11 +122,15 @@ const snowflakeTarget: TargetOf = ({ apiBase, value }) => {
 const geminiHeaders = (apiKey: string | null): Record<string, string> =>
   apiKey === null ? {} : { 'x-goog-api-key': apiKey };
 
-/** Gemini's OpenAI API has no speech, so models for speech use Gemini's own API. */
+/**
+ * Gemini's OpenAI API is below its own API. It has no speech, so models for speech use Gemini's own API.
+ */
 const geminiTarget: TargetOf = ({ apiBase, model }) => {
-  if (!speechModel.test(model)) return null;
+  // In LiteLLM, a configured address is that of Gemini's own API.
+  const address = (apiBase ?? GEMINI).replace(/(\/v1(?:alpha|beta)?)$/, '$1/openai');
+  if (!speechModel.test(model)) return { apiBase: address };
   const api = apiWith('audio/speech', geminiSpeech(`models/${segmentOf(model)}:generateContent`));
-  return { apiBase: (apiBase ?? GEMINI).replace(/\/openai$/, ''), api: { ...api, headers: geminiHeaders } };
+  return { apiBase: address.replace(/\/openai$/, ''), api: { ...api, headers: geminiHeaders } };
 };
 const GEMINI = 'https://generativelanguage.googleapis.com/v1beta/openai';
 
@@ -139,6 +151,13 @@ const gemini: Provider = {
 export const addressed: readonly Provider[] = [
   ollamaProvider('ollama'),
   ollamaProvider('ollama_chat'),
+  openaiApiProvider({
+    name: 'mistral',
+    apiKeyEnvironment: ['MISTRAL_AZURE_API_KEY', 'MISTRAL_API_KEY'],
+    apiBaseEnvironment: ['MISTRAL_AZURE_API_BASE'],
+    defaultApiBase: 'https://api.mistral.ai/v1',
+    targetOf: mistralTarget,
+  }),
   cohereProvider('cohere'),
   cohereProvider('cohere_chat'),
   gemini,

@@ -64,12 +64,6 @@ export const compatible: readonly Provider[] = [
     defaultApiBase: 'https://api.deepseek.com/beta',
   }),
   openaiApiProvider({
-    name: 'mistral',
-    apiKeyEnvironment: ['MISTRAL_AZURE_API_KEY', 'MISTRAL_API_KEY'],
-    apiBaseEnvironment: ['MISTRAL_AZURE_API_BASE'],
-    defaultApiBase: 'https://api.mistral.ai/v1',
-  }),
-  openaiApiProvider({
     name: 'codestral',
     apiKeyEnvironment: ['CODESTRAL_API_KEY'],
     apiBaseEnvironment: ['CODESTRAL_API_BASE'],

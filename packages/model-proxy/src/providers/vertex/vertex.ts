@@ -36,16 +36,19 @@ const vertexTarget: TargetOf = ({ apiBase, model, value }) => {
   const foreign = foreignModels.find(([pattern]) => pattern.test(model));
   if (foreign !== undefined) return `vertex_ai/${model} has ${foreign[1]}, which is not implemented`;
   const project = value('vertex_project', 'VERTEXAI_PROJECT', 'GOOGLE_CLOUD_PROJECT');
-  if (project === undefined && apiBase === null) return NEEDS_PROJECT;
+  // A configured address without a path replaces Google's host, as in LiteLLM.
+  const host = apiBase === null || new URL(apiBase).pathname === '/' ? apiBase : undefined;
+  if (project === undefined && host !== undefined) return NEEDS_PROJECT;
   const location = value('vertex_location', 'VERTEXAI_LOCATION') ?? DEFAULT_LOCATION;
-  const base = apiBase ?? `https://${hostOf(location)}/v1beta1/projects/${project}/locations/${location}`;
+  const address = `${host ?? `https://${hostOf(location)}`}/v1beta1/projects/${project}/locations/${location}`;
+  const base = host === undefined && apiBase !== null ? apiBase : address;
   const token = {
     kind: 'google',
     issuer: 'Google',
     credentials:
       value('vertex_credentials', 'VERTEXAI_CREDENTIALS') ?? value(null, 'GOOGLE_APPLICATION_CREDENTIALS') ?? null,
   } as const;
-  const paths = predictTarget(model, { base, apiBase, project, location }) ?? pathsOf(model, base, apiBase !== null);
+  const paths = predictTarget(model, { base, apiBase, project, location }) ?? pathsOf(model, base, host === undefined);
   if (typeof paths === 'string') return paths;
   return { apiKey: null, token, ...paths };
 };
