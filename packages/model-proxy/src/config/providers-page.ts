@@ -66,7 +66,8 @@ model_list:
 | other models | \`/openai/deployments/…/images/edits\` | \`2025-04-01-preview\` |
 
 - \`AZURE_AI_API_VERSION\` replaces these versions, but not those of chats. \`api_version\` has priority.
-- For FLUX 2 and MAI-Image, \`api_base\` may also be the complete URL of the model.
+- For FLUX 2 and MAI-Image, \`api_base\` may also be the complete URL of the model. Both need an entry of their own,
+  because \`azure_ai/*\` has only the paths of other models.
 - \`size\` becomes \`width\` and \`height\`. MAI-Image makes one picture of 1024x1024 pixels by default. Other values
   of \`n\` get 400.
 - FLUX 2 and MAI-Image ignore \`quality\`, \`background\`, \`moderation\`, \`output_compression\`, \`style\`,
