@@ -133,7 +133,7 @@ const FOUNDRY_VERSION = '2024-05-01-preview';
 /** As in LiteLLM. Azure OpenAI has no edits of images in earlier versions. */
 const EDITS_VERSION = '2025-04-01-preview';
 
-/** As Microsoft documents it for FLUX 2. */
+/** The version that LiteLLM sends for edits at these APIs. */
 const PICTURES_VERSION = 'preview';
 
 /** Returns the path for images. The inference API makes none, so all models for images have Azure OpenAI's paths. */
