@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { UsageScanner } from './usage-scanner.js';
 
 const usage = { prompt_tokens: 123, completion_tokens: 456, total_tokens: 579 };
@@ -41,5 +41,16 @@ describe('a scanner of usage', () => {
       outputTokens: 25,
       totalTokens: 33,
     });
+  });
+
+  it("reads each byte at most once as Gemini's usage, also in an answer full of its name", () => {
+    const bytes = Buffer.from('"usageMetadata":{'.repeat(1000));
+    const read = jest.spyOn(Buffer.prototype, 'toString');
+    const scanner = new UsageScanner('gemini');
+    scanner.add(bytes);
+    expect(scanner.take()).toBeNull();
+    const lengths = read.mock.results.map(({ value }) => (value as string).length); // `toString` returns texts
+    expect(lengths.reduce((sum, length) => sum + length, 0)).toBeLessThanOrEqual(bytes.length);
+    read.mockRestore();
   });
 });

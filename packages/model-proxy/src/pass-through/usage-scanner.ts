@@ -94,8 +94,11 @@ export class UsageScanner {
 /** Finds Gemini's last usage. Its number of candidate tokens does not contain the tokens of the thoughts. */
 function lastGeminiUsage(bytes: Buffer): readonly FoundUsage[] {
   const { name: key } = geminiForm;
+  // No usage contains another one. The next name as the limit makes the time proportional to the bytes.
+  let end = bytes.length;
   for (let at = bytes.lastIndexOf(key); at !== -1; at = at === 0 ? -1 : bytes.lastIndexOf(key, at - 1)) {
-    const text = bytes.toString('latin1', at + key.length, at + MAX_USAGE_BYTES);
+    const text = bytes.toString('latin1', at + key.length, Math.min(end, at + MAX_USAGE_BYTES));
+    end = at;
     if (!/^\s*:\s*\{/.test(text)) continue;
     const count = (name: string) => Number(new RegExp(`"${name}"\\s*:\\s*(\\d{1,15})`).exec(text)?.[1] ?? 0);
     const inputTokens = count('promptTokenCount') + count('toolUsePromptTokenCount');

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { findUsage, findUsageInChunks } from './usage.js';
 
 /** Returns what `findUsage` finds in bytes, and expects the same for their text and for chunks. */
@@ -71,5 +71,14 @@ describe('findUsage', () => {
 
   it.each(['"usage",', '"usage":{', '"usage": '])('ends soon if an answer is full of %s', (name) => {
     expect(findUsage(Buffer.from(name.repeat(500_000)))).toBeNull();
+  });
+
+  it.each(['{"usage":{}},', '{"usage":{"a_tokens":1}},'])('needs few patterns for an answer full of %s', (name) => {
+    const match = jest.spyOn(RegExp.prototype, 'exec');
+    const count = 1000;
+    expect(findUsage(name.repeat(count))).toBeNull();
+    // All patterns for a usage would be six.
+    expect(match.mock.calls.length).toBeLessThan(4 * count);
+    match.mockRestore();
   });
 });

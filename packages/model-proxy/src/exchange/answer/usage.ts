@@ -117,6 +117,8 @@ const USUAL =
  * @param text the text after its name, as latin1.
  */
 function usageIn(text: string): Usage | null {
+  // Most names without a usage end here: an answer can have millions of them.
+  if (!text.includes('_tokens"')) return null;
   const [before, input, name, second, third] = USUAL.exec(text) ?? [];
   if (before === undefined) return anyUsageIn(text);
   const [output, total] = name === 'completion' ? [second, third] : [third, second];
@@ -128,10 +130,13 @@ function usageIn(text: string): Usage | null {
   };
 }
 
+/** Matches the numbers of tokens that {@link anyUsageIn} needs. */
+const numbers = /"(?:prompt|completion|total|(?:total_)?(?:input|output))_tokens"\s*:\s*\d/;
+
 /** Reads a usage in any form. */
 function anyUsageIn(text: string): Usage | null {
   const [prefix] = /^\s*:\s*(?=\{)/.exec(text) ?? [];
-  if (prefix === undefined) return null;
+  if (prefix === undefined || !numbers.test(text)) return null;
   const object = objectIn(text.slice(prefix.length));
   // OpenAI's older names, the names in `responses` and in Anthropic's `messages`, and those of Gemini's Interactions.
   const input = numberOf(/"(?:prompt|(?:total_)?input)_tokens"\s*:\s*(\d{1,15})/.exec(object));
