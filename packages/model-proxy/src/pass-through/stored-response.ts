@@ -19,7 +19,7 @@ import type { Selection } from '../routing/router.js';
 import { sendContinue } from './body-reader.js';
 import { onePerAccount } from './choose.js';
 import type { RawTask } from './decide.js';
-import type { RawTarget } from './paths.js';
+import { staysBelow, type RawTarget } from './paths.js';
 import { queryText, valueIn } from './query.js';
 
 type StoredTarget = Extract<RawTarget, { readonly kind: 'response' }>;
@@ -89,7 +89,7 @@ export function sendStored({ exchange, path, query }: RawTask, { id, rest }: Sto
 /**
  * Finds the deployment of a response. An id that the proxy has not made is accepted only if all deployments
  * share one account, and the client's key is not limited to some models.
- * @throws {ProxyError} 404: there is no such deployment, or it has a dialect.
+ * @throws {ProxyError} 404: there is no such deployment, it has a dialect, or the id leads to another path.
  */
 function storedAt({ proxy, client }: Exchange, id: string): { selection: Selection; upstreamId: string } {
   const { deployments } = proxy.settings;
@@ -101,7 +101,10 @@ function storedAt({ proxy, client }: Exchange, id: string): { selection: Selecti
         ? only
         : undefined
       : deployments.find((candidate) => candidate.id === stored.deploymentId);
-  if (deployment === undefined || deployment.provider.dialect !== undefined) throw noSuchResponse(id);
+  const upstreamId = stored?.upstreamId ?? id;
+  // A client can write any text into an id, also one that an upstream reads as another path.
+  const isSegment = staysBelow(encodeURIComponent(upstreamId));
+  if (deployment === undefined || deployment.provider.dialect !== undefined || !isSegment) throw noSuchResponse(id);
   const { modelName: modelGroup, upstreamModel } = deployment;
-  return { selection: { deployment, modelGroup, upstreamModel }, upstreamId: stored?.upstreamId ?? id };
+  return { selection: { deployment, modelGroup, upstreamModel }, upstreamId };
 }

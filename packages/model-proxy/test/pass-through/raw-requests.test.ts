@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { call, exchangeBytes, type CallOptions } from '../harness/call.js';
+import { encodeResponseId } from '../../src/providers/response-id.js';
 import { errorOf } from '../faults/fixture.js';
 import { waitFor } from '../harness/wait.js';
 import { useRawProxy } from './fixture.js';
@@ -188,6 +189,22 @@ describe('a raw request', () => {
     expect(answer.split('\r\n')[0]).toBe('HTTP/1.1 404 Not Found');
     expect(upstream.seen).toEqual([]);
   });
+
+  it.each(['../files', '../../admin', '..%2fadmin', 'x/../../admin', '..\\admin', 'x\0'])(
+    'about a stored response is rejected with 404 if its id leads to the path %j',
+    async (upstreamId) => {
+      const { data } = (await ask('/model/info')).json() as {
+        data: { model_name: string; model_info: { id: string } }[];
+      };
+      const deploymentId = data.find((one) => one.model_name === 'oss')?.model_info.id ?? '';
+      const pathOf = (id: string) =>
+        `/v1/responses/${encodeResponseId('hosted_vllm', { deploymentId, upstreamId: id })}`;
+      for (const path of ['', '/input_items']) expect((await ask(pathOf(upstreamId) + path)).status).toBe(404);
+      expect((await ask(pathOf(upstreamId), { method: 'DELETE' })).status).toBe(404);
+      expect(fixture().upstream.seen).toEqual([]);
+      expect((await ask(pathOf('resp_1'))).status).toBe(200);
+    },
+  );
 
   it('with another host in its URL goes to the configured upstream', async () => {
     const { proxy, upstream } = fixture();
