@@ -429,7 +429,7 @@ describe('an error that never ends', () => {
 });
 
 describe("the client's headers", () => {
-  it('go upstream if configured: anthropic-beta and x-…, except keys, x-litellm-… and x-stainless-…', () =>
+  it('go upstream if configured: anthropic-beta and x-…, except keys and those that change the method or the usage', () =>
     withSettings({ forwardClientHeaders: true }, async () => {
       await ask(question, {
         'x-custom': '1',
@@ -439,6 +439,8 @@ describe("the client's headers", () => {
         'x-litellm-timeout': '1',
         'x-stainless-os': 'Linux',
         'x-request-id': 'mine',
+        'x-http-method-override': 'GET',
+        'x-goog-fieldmask': 'choices',
         authorization: 'Bearer secret',
         'api-key': 'secret',
         'user-agent': 'curl',

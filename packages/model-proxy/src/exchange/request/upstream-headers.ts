@@ -81,8 +81,12 @@ function setHeader(headers: string[], name: string, value: string): void {
   else headers[index + 1] = value;
 }
 
-/** Matches headers for the proxy, headers about the client's SDK, and the request id, which the proxy sets itself. */
-const notForwarded = /^x-(?:litellm-|stainless-|request-id$)/;
+/**
+ * Matches headers for the proxy, headers about the client's SDK, and the request id, which the proxy sets itself. Also
+ * headers that would change the method, and Google's header that can leave the usage out of an answer.
+ */
+const notForwarded =
+  /^x-(?:litellm-|stainless-|(?:request-id|http-method|http-method-override|method-override|goog-fieldmask)$)/;
 
 function addClientHeaders(headers: string[], clientHeaders: IncomingHttpHeaders): void {
   const presentNames = names(headers);
