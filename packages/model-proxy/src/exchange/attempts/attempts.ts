@@ -174,7 +174,6 @@ export class Attempts implements AttemptOwner {
   #fallBack(error: ProxyError, failure: FailureKind | null): boolean {
     const exchange = this.#exchange;
     const { proxy, selection } = exchange;
-    const { settings } = proxy;
     this.#firstError ??= this.#lastError ?? { error, upstream: null, selection };
     if (!this.#body.canBeRepeated) return false;
     const fallbacks = (this.#fallbacks ??= new Fallbacks(exchange, this.#body, this.#model));
@@ -187,11 +186,12 @@ export class Attempts implements AttemptOwner {
       this.#failed = new Map();
       this.#earlierRetries = exchange.retries;
       if (this.#enter(selected) !== undefined) {
+        if (proxy.health.isSuspect(selected.deployment.id)) proxy.retryBudget.add(1);
         fallbacks.add([this.#model, selected.modelGroup], null);
         continue;
       }
       exchange.fallbacks += 1;
-      exchange.maxFallbacks = settings.fallback.max;
+      exchange.maxFallbacks = proxy.settings.fallback.max;
       return true;
     }
     return false;
@@ -207,8 +207,7 @@ export class Attempts implements AttemptOwner {
     (this.#failed ??= new Map()).set(id, { selection, isRepeatable: isRepeatable(failure), afterMs, error });
     if (!mayBeClientsFault(failure)) blame(exchange, this.#model, selection, error);
     if (!this.#body.canBeRepeated) return false;
-    const { retry } = proxy.settings;
-    const maxRetries = maxRetriesOf(retry, selection, failure, exchange.requestedRetries);
+    const maxRetries = maxRetriesOf(proxy.settings.retry, selection, failure, exchange.requestedRetries);
     exchange.maxRetries = maxRetries;
     const next = nextAttempt({ failure, maxRetries, retries: exchange.retries - this.#earlierRetries });
     if (next === 'none') return false;
@@ -232,9 +231,11 @@ export class Attempts implements AttemptOwner {
       const healthy = router.select(this.#model, isHealthy, this.#routed);
       const selection = healthy ?? router.select(this.#model, isUntried, this.#routed);
       if (selection === undefined || (healthy === undefined && retries > 0 && !retryBudget.take())) return false;
-      if (this.#send(selection) !== undefined) continue;
-      this.#exchange.retries += retries;
-      return true;
+      if (this.#send(selection) === undefined) {
+        this.#exchange.retries += retries;
+        return true;
+      }
+      if (healthy === undefined) retryBudget.add(retries);
     }
   }
 
@@ -247,9 +248,8 @@ export class Attempts implements AttemptOwner {
     const { selection, afterMs } = first;
     const minMs = settings.retry.minWaitMs;
     const wait = waitMs({ retries: exchange.retries - this.#earlierRetries, afterMs, minMs, random: Math.random() });
-    const limit = exchange.clientTimeouts?.timeoutMs ?? null;
     // The Retry-After is too long, or the client would not wait so long.
-    if (wait === null || (limit !== null && wait > limit)) return false;
+    if (wait === null || wait > (exchange.clientTimeouts?.timeoutMs ?? Infinity)) return false;
     if (!exchange.proxy.retryBudget.take()) return false;
     this.#timer = setTimeout(() => {
       if (exchange.response.destroyed) return;
