@@ -123,7 +123,7 @@ export function createDispatch({ paths, passThrough, showPage }: DispatchOptions
         const fault =
           closedFault(exchange, () => closingNames(path)) ??
           (isResponsePath(path) ? undefined : uncheckedModelFault(exchange));
-        if (fault === undefined) enterProxy(exchange, () => admitClient(exchange, () => passThrough.handle(exchange)));
+        if (fault === undefined) admitClient(exchange, () => enterProxy(exchange, () => passThrough.handle(exchange)));
         else refuse(exchange, fault);
       }
       return;

@@ -1,6 +1,6 @@
 /**
- * Forwards model requests. A request passes these steps: authenticate the client, wait for a place in the
- * process, check the limits of the client's key, read and verify the body while it arrives. Each attempt then has
+ * Forwards model requests. A request passes these steps: authenticate the client, check the limits of the
+ * client's key, wait for a place in the process, read and verify the body while it arrives. Each attempt then has
  * these steps: select the deployment, make the headers and the body for the upstream, send. The kind of the
  * upstream's answer decides how the answer goes to the client. All steps use callbacks: a promise for each chunk
  * would cost more than the work on the chunk.
@@ -44,8 +44,9 @@ export function forward(exchange: Exchange, target: Target): void {
     refuse(exchange, toProxyError(error));
     return;
   }
-  enterProxy(exchange, () => {
-    admitClient(exchange, () => {
+  // A key that may not send the request must not fill the queue for a place.
+  admitClient(exchange, () => {
+    enterProxy(exchange, () => {
       if (exchange.awaitsContinue) {
         exchange.awaitsContinue = false;
         response.writeContinue();

@@ -208,7 +208,8 @@ router_settings:
 \`max_in_flight_requests_per_worker\` limits the requests that run at the same time. More requests wait in
 a queue. A request gets 503 with \`Retry-After\` if \`max_queued_requests_per_worker\` requests wait already, or
 after it has waited for \`admission_queue_timeout_seconds\`. The proxy does not read the body of a request that waits,
-so the queue needs little memory. Pages, probes and WebSockets do not count. Set \`max_parallel_requests\` for each
+so the queue needs little memory. The limits of [virtual keys](../guides/keys.md) apply before the queue, and count
+waiting requests. Pages, probes and WebSockets do not count. Set \`max_parallel_requests\` for each
 deployment, so that a slow deployment cannot take all places.
 
 \`global_max_parallel_requests\` has no queue: more requests get 429 with \`Retry-After\` at once. LiteLLM has
