@@ -22,11 +22,11 @@ interface FormSender {
 
 /**
  * Makes the reader of a form.
- * @throws {ProxyError} 400: the content type has no boundary.
+ * @throws {ProxyError} 400: the content type has no boundary, or another parser could read another one.
  */
 export function createMultipartBody(contentType: string, sender: FormSender): RequestBody {
   const boundary = boundaryOf(contentType);
-  if (boundary === undefined) throw invalidMultipart('the content type has no boundary');
+  if (boundary === undefined) throw invalidMultipart('the content type has no boundary, or an unclear one');
   return new MultipartBody(boundary, sender);
 }
 

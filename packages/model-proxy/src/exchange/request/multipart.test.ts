@@ -88,6 +88,21 @@ describe('a part', () => {
     expect(disposition(text)).toEqual({ name, isFile });
   });
 
+  it.each([
+    `; name="x"; name*=utf-8''model`,
+    `; name*=utf-8''model`,
+    '; name*0=mo; name*1=del',
+    ';\r\n name="model"',
+    '\nContent-Disposition: form-data; name="model"',
+    '; name=<model>',
+    '; a=b"; x="; name=model; y="',
+    '; name=model\u001c',
+    ';\u0085name=model',
+    ';\ufffdname="model"',
+  ])('with form-data%j is rejected, because some parsers find another name', (text) => {
+    expect(() => disposition(text)).toThrow(MultipartError);
+  });
+
   it('has no value if it is a file, and is listed as soon as it begins', () => {
     const head = '--xx\r\nContent-Disposition: form-data; name="model"; filename="a"\r\n\r\n';
     const scanner = new MultipartScanner('xx', new Set(['model']));
@@ -109,6 +124,13 @@ describe('the boundary', () => {
     ['multipart/form-data; boundary=abc; charset=utf-8', 'abc'],
     ['multipart/form-data', undefined],
     ['multipart/form-data; boundary=', undefined],
+    ['multipart/form-data; boundary=a; boundary=b', undefined],
+    ["multipart/form-data; boundary=a; boundary*=utf-8''b", undefined],
+    ['multipart/form-data; x="; boundary=a"; boundary=b', 'b'],
+    ['multipart/form-data"; x="; boundary=b; y="', undefined],
+    ['multipart/form-data; boundary="a\\"b"', undefined],
+    ['multipart/form-data; boundary=<a>', undefined],
+    [`multipart/form-data; boundary=${'a'.repeat(201)}`, undefined],
   ])('in %s is %s', (contentType, boundary) => {
     expect(boundaryOf(contentType)).toBe(boundary);
   });

@@ -36,10 +36,14 @@ const CRLF = Buffer.from('\r\n');
 const DASHES = Buffer.from('--');
 const HEADER_END = Buffer.from('\r\n\r\n');
 
-/** Returns the boundary in a content type; undefined: there is no valid boundary. */
+const MAX_BOUNDARY_LENGTH = 200;
+
+/** Returns the boundary in a content type; undefined: there is none, or another parser could read another one. */
 export function boundaryOf(contentType: string): string | undefined {
-  const match = /;\s*boundary=(?:"([^"\r\n]{1,200})"|([^\s;"]{1,200}))/i.exec(contentType);
-  return match?.[1] ?? match?.[2];
+  const given = parametersOf(contentType)?.filter(([name]) => isNamed(name, 'boundary'));
+  const [name, value = ''] = given?.length === 1 ? (given[0] ?? []) : [];
+  const isClear = name === 'boundary' && value.length <= MAX_BOUNDARY_LENGTH && !value.includes('\\');
+  return isClear && value !== '' ? value : undefined;
 }
 
 /** Reads a form in chunks. */
@@ -193,23 +197,41 @@ export interface Disposition {
  * Matches a parameter: its name, and a quoted text or a word. Matches quoted texts completely, so
  * that it finds no parameter inside.
  */
-const parameters = /;\s*([^\s;="]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/g;
+const parameters = /;\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([!#-:=-~]+))/g;
+/**
+ * Matches a header without its parameters if all parsers find the same parameters. A single quote mark hides parameters
+ * from some parsers. Python's parser removes `<` and `>`, and treats more characters as white space.
+ */
+const clearRest = /^[\t !#-;=-~]*$/;
+
+/** Returns the parameters of a header; undefined: another parser could find other ones. */
+function parametersOf(header: string): readonly (readonly [name: string, value: string])[] | undefined {
+  if (!clearRest.test(header.replace(parameters, ''))) return undefined;
+  return [...header.matchAll(parameters)].map(([, name = '', quoted, bare = '']) => [
+    name.toLowerCase(),
+    quoted ?? bare,
+  ]);
+}
+
+/** Returns whether a parameter has a name, also in the form for other character sets (RFC 2231): `name*`, `name*0`. */
+const isNamed = (parameter: string, name: string) => parameter === name || parameter.startsWith(`${name}*`);
 
 /**
  * Reads the Content-Disposition of a part (RFC 7578 §4.2).
  * @param headers all headers of the part.
- * @throws {MultipartError} if the part has two Content-Dispositions or two names: another parser
- *   could use the other one.
+ * @throws {MultipartError} if another parser could find another name.
  */
 export function dispositionOf(headers: string): Disposition {
-  const dispositions = headers.split('\r\n').filter((line) => /^content-disposition\s*:/i.test(line));
-  const given = [...(dispositions[0] ?? '').matchAll(parameters)].map(
-    ([, name = '', quoted, bare]) => [name.toLowerCase(), quoted ?? bare] as const,
-  );
-  const names = given.filter(([name]) => name === 'name');
-  if (dispositions.length > 1) throw new MultipartError('a part has two Content-Disposition headers');
+  const lines = headers.split('\r\n');
+  if (lines.some((line) => /^[ \t]|[\r\n]/.test(line))) throw new MultipartError('a part has a header in two lines');
+  const [disposition = '', second] = lines.filter((line) => /^content-disposition\s*:/i.test(line));
+  if (second !== undefined) throw new MultipartError('a part has two Content-Disposition headers');
+  const given = parametersOf(disposition);
+  const names = given?.filter(([name]) => isNamed(name, 'name')) ?? [];
   if (names.length > 1) throw new MultipartError('a part has two names');
+  const [key, name = null] = names[0] ?? ['name'];
+  if (given === undefined || key !== 'name') throw new MultipartError('a part has an unclear Content-Disposition');
   // RFC 7578 forbids `filename*` (RFC 8187) in forms, but some clients send it.
-  const isFile = given.some(([name]) => name === 'filename' || name === 'filename*');
-  return { name: names[0]?.[1] ?? null, isFile };
+  const isFile = given.some(([parameter]) => parameter === 'filename' || parameter === 'filename*');
+  return { name, isFile };
 }
