@@ -40,11 +40,19 @@ describe('a form', () => {
     ]);
   });
 
-  it('may begin with a preamble, and a part may have no headers', () => {
-    const body = 'preamble\r\n--xx\r\n\r\nvalue\r\n--xx--';
+  it('may begin with a line end, and a part may have no headers', () => {
+    const body = '\r\n--xx\r\n\r\nvalue\r\n--xx--';
     const form = scan(body);
-    expect([form.start, values(body, form)]).toEqual([10, [[null, 'value']]]);
+    expect([form.start, values(body, form)]).toEqual([2, [[null, 'value']]]);
   });
+
+  it.each(['preamble\r\n', '\n', '\n--xx\r\nContent-Disposition: form-data; name="model"\r\n\r\na\r\n', '\r\n\r\n'])(
+    'is rejected if it begins with %j, in which another parser could find a boundary',
+    (before) => {
+      const error = new MultipartError('it has text before the first boundary');
+      expect(() => scan(`${before}--xx\r\n\r\nvalue\r\n--xx--`)).toThrow(error);
+    },
+  );
 
   it.each([
     [

@@ -129,6 +129,8 @@ export class MultipartScanner {
     }
     const offset = this.#windowStart + at;
     this.#start ??= offset + CRLF.length;
+    // Other parsers end a line at a single line feed, so they could find a boundary in this text.
+    if (this.#start > CRLF.length) throw new MultipartError('it has text before the first boundary');
     if (this.#current !== undefined) {
       if (this.#fields.length === MAX_FIELDS) throw new MultipartError(`it has more than ${MAX_FIELDS} parts`);
       this.#storeValue(at);
