@@ -100,6 +100,14 @@ export function modelUnchecked(path: string): ProxyError {
   );
 }
 
+/** Reports that a parameter of the request can select models that the proxy does not compare with those of the key. */
+export function modelParameterNotAllowed(parameter: string): ProxyError {
+  return forbidden(
+    `This API key can only use some models, and '${parameter}' can select others. ` +
+      `Remove '${parameter}', or use a key without a list of models.`,
+  );
+}
+
 /**
  * Reports that the key has spent its budget; LiteLLM's wording.
  * @param key the alias and the shortened key, which the client sees.

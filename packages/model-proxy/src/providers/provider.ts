@@ -47,6 +47,8 @@ export interface Provider {
   readonly dialect?: Dialect;
   /** Endpoints of Anthropic's API that the upstream also serves, such as `messages`. Absent: none. */
   readonly anthropicEndpoints?: readonly string[];
+  /** Parameters with which a request can use other models than `model`. Absent: none. */
+  readonly modelParameters?: readonly string[];
   /** OpenAI parameters that have another name at the provider: `seed` → `random_seed`. */
   readonly renamedParameters?: ReadonlyMap<string, string>;
   /** Other changes of members. */

@@ -1,5 +1,7 @@
 /** Makes the upstream request of an attempt. */
 import type { Target } from '../../endpoints/paths.js';
+import { modelParameterNotAllowed } from '../../errors/access.js';
+import type { Deployment } from '../../providers/deployment.js';
 import { translationOf, type TranslatedCall } from '../../providers/translation.js';
 import type { RequestStart, Telemetry } from '../../request-span.js';
 import type { Selection } from '../../routing/router.js';
@@ -21,7 +23,8 @@ interface Outgoing {
 /**
  * Makes the request for a deployment. Also stores in the exchange what the answer must omit or encode. With telemetry,
  * begins the span of the attempt.
- * @throws {ProxyError} 400: the deployment does not support a parameter or the endpoint.
+ * @throws {ProxyError} 400: the deployment does not support a parameter or the endpoint; 403: as
+ *   {@link checkModelParameters}.
  */
 export function outgoingRequest(
   exchange: Exchange,
@@ -32,6 +35,7 @@ export function outgoingRequest(
   const { proxy, request, id, clientTimeouts } = exchange;
   const { streams } = body;
   const { deployment, upstreamModel } = selection;
+  checkModelParameters(exchange, deployment, body);
   const translated = translationOf(deployment, endpoint.path, upstreamModel, streams);
   if (translated !== null && endpoint.path === 'embeddings')
     exchange.encodesEmbeddings = body.parameter('encoding_format') === 'base64';
@@ -53,6 +57,16 @@ export function outgoingRequest(
   if (proxy.telemetry === null) return { outgoing, translated };
   const headers = beginAttempt(exchange, proxy.telemetry, endpoint.mode, selection);
   return { outgoing: { ...outgoing, headers: [...outgoing.headers, ...headers] }, translated };
+}
+
+/**
+ * Checks that a key with a list of models selects no other models at the provider.
+ * @throws {ProxyError} 403: the request has a parameter with which it could.
+ */
+function checkModelParameters({ client }: Exchange, { provider }: Deployment, body: RequestBody): void {
+  if (client?.key?.isRestricted !== true) return;
+  const found = provider.modelParameters?.find((parameter) => body.has(parameter));
+  if (found !== undefined) throw modelParameterNotAllowed(found);
 }
 
 /**

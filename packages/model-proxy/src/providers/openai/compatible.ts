@@ -43,6 +43,8 @@ export const compatible: readonly Provider[] = [
     apiKeyEnvironment: ['OPENROUTER_API_KEY', 'OR_API_KEY'],
     apiBaseEnvironment: ['OPENROUTER_API_BASE'],
     anthropicEndpoints: ['messages'],
+    // https://openrouter.ai/docs/features/model-routing
+    modelParameters: ['models'],
     defaultApiBase: 'https://openrouter.ai/api/v1',
   }),
   openaiApiProvider({

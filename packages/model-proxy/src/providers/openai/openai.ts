@@ -22,13 +22,15 @@ interface OpenaiApiOptions {
   readonly targetOf?: TargetOf;
   /** As in {@link Provider}. */
   readonly anthropicEndpoints?: readonly string[];
+  /** As in {@link Provider}. */
+  readonly modelParameters?: readonly string[];
   /** Changes that the lists in parameters.json cannot express. */
   readonly translation?: Required<Pick<Provider, 'translate' | 'translationTriggers'>>;
 }
 
 /** Makes a provider with OpenAI's API. */
 export function openaiApiProvider(options: OpenaiApiOptions): Provider {
-  const { name, keyHeader, targetOf, anthropicEndpoints, translation } = options;
+  const { name, keyHeader, targetOf, anthropicEndpoints, modelParameters, translation } = options;
   // Caches only endpoints with a list of checked parameters. Clients choose the paths of all other endpoints, so a
   // cache of these would grow without a limit.
   const supported = new Map(checkedEndpoints.map((endpoint) => [endpoint, supportedParameters(name, endpoint)]));
@@ -46,6 +48,7 @@ export function openaiApiProvider(options: OpenaiApiOptions): Provider {
     renamedParameters: renamedParameters(name),
     ...(targetOf === undefined ? {} : { targetOf }),
     ...(anthropicEndpoints === undefined ? {} : { anthropicEndpoints }),
+    ...(modelParameters === undefined ? {} : { modelParameters }),
     ...translation,
   };
 }
