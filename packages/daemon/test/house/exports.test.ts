@@ -116,7 +116,6 @@ const forTests: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'packages/bmc-daemon/src/drivers/libvirt/media/drive-hotplug.ts': 'retryWhileGuestClosesTray',
     'packages/bmc-daemon/src/drivers/libvirt/xml/escape.ts': 'decodeText',
     'packages/model-proxy/src/exchange/stalled-uploads.ts': 'watchUploads',
-    'packages/model-proxy/src/pass-through/paths.ts': 'staysBelow',
     'packages/model-proxy/src/trace.ts': 'curlLine',
   },
   'a limit or a start value, so that tests do not repeat it': {
