@@ -171,7 +171,9 @@ export class OutgoingRequest implements RequestMembers {
   }
 
   /** Returns the members of the client's `extra_body`, then of the deployment's, which has priority. */
-  #extraMembers(): [string, Buffer][] {
+  #extraMembers(): readonly (readonly [string, Buffer])[] {
+    const { extraBody } = planOf(this.#options.deployment);
+    const { modelParameters = [] } = this.#options.deployment.provider;
     const member = this.#consumed.get('extra_body');
     const extra = member === undefined ? noBytes : this.#received(member);
     const members = extra[0] === OPEN_BRACE ? objectMembers(extra, 0, extra.length) : [];
@@ -181,13 +183,10 @@ export class OutgoingRequest implements RequestMembers {
     const extraMembers: [string, Buffer][] = [];
     for (const { key, valueStart, valueEnd } of members) {
       // A client must not use `extra_body` to change the model or `stream` after their checks.
-      if (key === 'model' || key === 'stream' || isConsumed(key, this.#path)) continue;
+      if (['model', 'stream', ...modelParameters].includes(key) || isConsumed(key, this.#path)) continue;
       extraMembers.push([key, extra.subarray(valueStart, valueEnd)]);
     }
-    extraMembers.push(
-      ...planOf(this.#options.deployment).extraBody.map(([name, value]): [string, Buffer] => [name, value]),
-    );
-    return extraMembers;
+    return [...extraMembers, ...extraBody];
   }
 
   /** Adds `include_usage` to a stream of chat or completions if an option requires it and the provider supports it. */

@@ -47,7 +47,10 @@ export interface Provider {
   readonly dialect?: Dialect;
   /** Endpoints of Anthropic's API that the upstream also serves, such as `messages`. Absent: none. */
   readonly anthropicEndpoints?: readonly string[];
-  /** Parameters with which a request can use other models than `model`. Absent: none. */
+  /**
+   * Parameters with which a request could use other models than `model`, or another project than that of the deployment.
+   * Keys with a list of models may not send them, and the proxy ignores them in a client's `extra_body`. Absent: none.
+   */
   readonly modelParameters?: readonly string[];
   /** OpenAI parameters that have another name at the provider: `seed` → `random_seed`. */
   readonly renamedParameters?: ReadonlyMap<string, string>;

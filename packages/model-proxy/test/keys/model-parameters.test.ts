@@ -18,6 +18,12 @@ describe("OpenRouter's parameter `models`", () => {
     expect((await keyed.chat(key)).status).toBe(200);
   });
 
+  it('is ignored in extra_body', async () => {
+    const key = await keyed.create({ models: ['public'] });
+    expect((await keyed.chat(key, { extra_body: { models: ['other/model'] } })).status).toBe(200);
+    expect(keyed.requests[0]?.body.toString()).not.toContain('other/model');
+  });
+
   it('goes to the upstream if the key has no list of models', async () => {
     const key = await keyed.create();
     expect((await keyed.chat(key, { models: ['other/model'] })).status).toBe(200);

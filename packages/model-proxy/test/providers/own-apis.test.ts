@@ -135,6 +135,19 @@ describe('vendors with APIs of their own', () => {
     expect(JSON.parse(deployed.body)).toEqual({ messages });
   });
 
+  it.each([
+    ['granite', WATSONX, 'model_id', 'ibm/granite-3-8b-instruct'],
+    ['granite', WATSONX, 'project_id', 'project-1'],
+    ['version', REPLICATE, 'version', '0123abcd'],
+    ['agent', LANGGRAPH, 'assistant_id', 'agent'],
+  ])('get the configured %s, and not the one of the client: %s %s', async (model, host, name, configured) => {
+    answerTokenRequests();
+    vendors.answers.set(host, json({ error: 'unavailable' }, 400));
+    const others = { [name]: 'other', extra_body: { [name]: 'other' } };
+    await expect(client.chat.completions.create({ model, messages, ...others })).rejects.toThrow();
+    expect(takeBodyTo(host)).toMatchObject({ [name]: configured });
+  });
+
   it('include watsonx, whose streams end without [DONE]', async () => {
     answerTokenRequests();
     const chunk = (delta: object, finish_reason: string | null) => ({

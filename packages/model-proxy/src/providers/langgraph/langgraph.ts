@@ -111,6 +111,7 @@ export const langgraph: Provider = {
     apiBaseEnvironment: ['LANGGRAPH_API_BASE'],
     defaultApiBase: 'http://localhost:2024',
     keyHeader: 'x-api-key',
+    modelParameters: ['assistant_id'],
   }),
   dialect,
 };

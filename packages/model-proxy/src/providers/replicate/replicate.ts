@@ -108,6 +108,7 @@ export const replicate: Provider = {
     apiKeyEnvironment: ['REPLICATE_API_KEY', 'REPLICATE_API_TOKEN'],
     apiBaseEnvironment: ['REPLICATE_API_BASE'],
     defaultApiBase: 'https://api.replicate.com/v1',
+    modelParameters: ['version'],
   }),
   // Replicate waits for at most 60 s.
   headers: (apiKey) => ({ prefer: 'wait=60', ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }) }),

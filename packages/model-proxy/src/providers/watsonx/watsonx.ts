@@ -64,6 +64,9 @@ function errorIn(value: unknown): UpstreamError | undefined {
 const placed = (model: string, { deployment, ...place }: Place) =>
   deployment === undefined ? { model_id: model, ...place } : {};
 
+/** Members that {@link placed} sets. */
+const placeNames = ['model_id', 'project_id', 'space_id'];
+
 const chat = (place: Place): DialectEndpoint => ({
   path: ({ streams }) => {
     const { deployment } = place;
@@ -75,7 +78,8 @@ const chat = (place: Place): DialectEndpoint => ({
     for (const name of members.names) {
       const bytes = members.bytes(name);
       // `placed` has the model. The path says whether the answer is a stream, and streams always have the usage.
-      if (bytes !== undefined && !['model', 'stream', 'stream_options'].includes(name)) body.set(name, bytes);
+      if (['model', 'stream', 'stream_options', ...placeNames].includes(name)) continue;
+      if (bytes !== undefined) body.set(name, bytes);
     }
     return body;
   },
@@ -202,5 +206,6 @@ export const watsonx: Provider = openaiApiProvider({
   exceptionName: 'WatsonxException',
   apiKeyEnvironment: KEYS,
   apiBaseEnvironment: ['WATSONX_API_BASE', 'WATSONX_URL', 'WX_URL'],
+  modelParameters: placeNames,
   targetOf: target,
 });
