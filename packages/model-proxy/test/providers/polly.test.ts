@@ -62,6 +62,13 @@ describe('models of Amazon Polly', () => {
     });
   });
 
+  it('use the configured engine, and not the one of the client', async () => {
+    vendors.answers.set(HOST, (_request, response) => response.writeHead(200, { 'content-type': 'audio/mpeg' }).end());
+    const others = { Engine: 'generative', extra_body: { Engine: 'generative' } };
+    await client.audio.speech.create({ model: 'neural', voice: 'echo', input: 'x', ...others });
+    expect(JSON.parse(vendors.take()[0]?.body ?? '')).toMatchObject({ Engine: 'neural' });
+  });
+
   it("report Polly's errors, and reject formats that it does not have", async () => {
     vendors.answers.set(HOST, json({ message: 'Invalid voice: nobody' }, 400));
     const failed = client.audio.speech.create({ model: 'neural', voice: 'nobody', input: 'x' });

@@ -75,5 +75,6 @@ const target: TargetOf = (settings) => {
 export const polly: Provider = openaiApiProvider({
   name: 'aws_polly',
   exceptionName: 'AWSPollyException',
+  modelParameters: ['Engine'],
   targetOf: target,
 });
