@@ -77,6 +77,8 @@ export type TargetOf = (settings: TargetSettings) => ProviderTarget | string | n
  * @throws {ProxyError} 400: the segment would mean another path.
  */
 export function segmentOf(name: string): string {
-  if (/^\.{0,2}$/.test(name)) throw invalidParameter('model', 'must be the name of a deployment');
+  // Some servers decode `%2F` before they resolve `..`.
+  if (/^$|(?:^|[\\/])\.{1,2}(?:$|[\\/])/.test(name))
+    throw invalidParameter('model', 'must be the name of a deployment');
   return encodeURIComponent(name);
 }
