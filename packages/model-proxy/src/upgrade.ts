@@ -67,8 +67,7 @@ function accessFault(
 ): ProxyError | undefined {
   const client = authenticate(request, keyBeside(request, path));
   if (client instanceof ProxyError) return client;
-  const spent = client.key === undefined || keys === null ? undefined : budgetFault(client.key, keys.store);
-  return gate?.(request, path) ?? spent;
+  return gate?.(request, path) ?? budgetFault(client.key, keys?.store);
 }
 
 /** Returns the key of a client that cannot set headers, such as a browser; undefined: none. */

@@ -62,8 +62,9 @@ export function closedFault(
   return adminOnly(plainPath(request.url ?? '/'));
 }
 
-/** Returns the error if a key has spent its budget. */
-export function budgetFault(key: VirtualKey, store: Store): ProxyError | undefined {
+/** Returns the error if a client has a virtual key that has spent its budget. */
+export function budgetFault(key: VirtualKey | undefined, store: Store | undefined): ProxyError | undefined {
+  if (key === undefined || store === undefined) return undefined;
   const { maxBudget, alias, name } = key.stored;
   if (maxBudget === null) return undefined;
   const { spend, resetAt } = store.spendOf(key.digest);

@@ -17,7 +17,7 @@ import { modelsOf, startForModels } from './multi-model/multi-model.js';
 import { requestedRetriesOf } from './client-retries.js';
 import type { Exchange } from './exchange.js';
 import type { RequestBody } from './request/request-body.js';
-import { admitClient } from './admission.js';
+import { admitClient, budgetFault } from './admission.js';
 import { announcedBody } from './request/request-head.js';
 import { awaitsUser } from './request/required-members.js';
 import { clientTimeoutsOf, requestTimeouts, shownTimeout } from './request-timeouts.js';
@@ -58,19 +58,23 @@ export function forward(exchange: Exchange, target: Target): void {
 
 /**
  * Runs a request now, or when the process has a place for it. If there is no place in time, or too many requests wait
- * or run, the client gets an error.
+ * or run, the client gets an error. The client also gets an error if its key has spent the budget meanwhile.
  */
 export function enterProxy(exchange: Exchange, proceed: () => void): void {
-  const { overload, settings } = exchange.proxy;
+  const { overload, settings, keys } = exchange.proxy;
   if (settings.overload === null) {
     proceed();
     return;
   }
+  let hasWaited = false;
   const run = () => {
     exchange.hasPlace = true;
-    proceed();
+    const spent = hasWaited ? budgetFault(exchange.client?.key, keys?.store) : undefined;
+    if (spent === undefined) proceed();
+    else refuse(exchange, spent);
   };
   overload.enter(exchange.response, run, (error) => refuse(exchange, error));
+  hasWaited = true;
 }
 
 function receive(exchange: Exchange, target: Target, body: RequestBody): void {

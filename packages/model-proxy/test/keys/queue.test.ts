@@ -38,4 +38,29 @@ describe('the queue of a full proxy', () => {
     running[0]?.end('{}');
     expect([(await first).status, (await waiting).status]).toEqual([200, 200]);
   });
+
+  it('answers 429 to waiting requests whose key has spent its budget meanwhile', async () => {
+    running.length = 0;
+    await keyed.close();
+    keyed = await serveKeys({
+      deployment: { modelInfo: { input_cost_per_token: 1 } },
+      settings: { overload: { maxInFlight: 1, maxParallel: null, maxQueued: 10, queueMs: 3_600_000 } },
+    });
+    keyed.answering = (_request, response) => void running.push(response);
+    const key = await keyed.create({ max_budget: 1 });
+    const first = keyed.chat(key);
+    await isRunning(1);
+    const waiting = [keyed.chat(key), keyed.chat(key)];
+    await waitFor(
+      async () =>
+        (await keyed.manage('GET', '/metrics')).text.includes('rackless_queued_requests 2') ? true : undefined,
+      () => 'the requests do not wait',
+    );
+    keyed.answering = json({ id: 'x' });
+    running[0]
+      ?.setHeader('content-type', 'application/json')
+      .end(JSON.stringify({ usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } }));
+    const answers = await Promise.all([first, ...waiting]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 429, 429]);
+  });
 });
