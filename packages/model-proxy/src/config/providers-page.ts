@@ -43,6 +43,8 @@ model_list:
 - \`api_base\` may be the complete URL of a deployment, as Azure's pages show it. The deployment and the version in
   this URL have priority.
 - A client's own \`api-version\` has no effect.
+- Other parameters in the query of \`api_base\`, such as \`subscription-key\` of Azure API Management, are a part of all
+  requests.
 - The key is sent as \`api-key\`. Without an \`api_key\`, the proxy uses \`azure_ad_token\`, or gets access
   tokens from Microsoft Entra ID for the application in \`client_id\`. On Kubernetes,
   \`AZURE_FEDERATED_TOKEN_FILE\` replaces \`client_secret\`.

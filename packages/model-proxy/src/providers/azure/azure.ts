@@ -50,8 +50,14 @@ function credentialsOf(settings: TargetSettings): Credentials | string {
   return entra === null ? {} : { apiKey: null, token: entra };
 }
 
-/** Returns the query with a version. */
-const versionQuery = (version: string): string => `api-version=${encodeURIComponent(version)}`;
+/**
+ * Returns a query with a version. Keeps other parameters of `api_base`: gateways such as Azure API Management may
+ * require them.
+ */
+function versionQuery(query: string | null, version: string): string {
+  const others = query?.split('&').filter((pair) => pair !== '' && !pair.startsWith('api-version=')) ?? [];
+  return [`api-version=${encodeURIComponent(version)}`, ...others].join('&');
+}
 
 const azureTarget: TargetOf = (settings) => {
   const { apiBase, model, query, value } = settings;
@@ -70,19 +76,19 @@ const azureTarget: TargetOf = (settings) => {
   const [, openaiBase, deployment] = deploymentUrl.exec(apiBase) ?? [];
   if (openaiBase === undefined && (undatedVersions.has(version) || apiBase.endsWith('/openai/v1'))) {
     const target = { ...common, apiBase: `${apiBase.replace(/\/openai(\/v1)?$/, '')}/openai/v1`, query };
-    if (query !== null || !undatedVersions.has(version)) return target;
+    if (queryVersion(query) !== undefined || !undatedVersions.has(version)) return target;
     // As in LiteLLM. Without a version, Azure uses `v1`, which lacks the features of the preview.
     const isVersioned = (path: string) => /^(?:images|responses)(?:\/|$)/.test(path);
-    return { ...target, pathOf: (path) => (isVersioned(path) ? `${path}?${versionQuery(version)}` : path) };
+    return { ...target, pathOf: (path) => (isVersioned(path) ? `${path}?${versionQuery(query, version)}` : path) };
   }
   return {
     ...common,
     apiBase: openaiBase ?? `${apiBase.replace(/\/openai$/, '')}/openai`,
-    query: query ?? versionQuery(version),
+    query: versionQuery(query, version),
     pathOf: (path, { model: name }) => {
       if (!path.startsWith('responses')) return `deployments/${deployment ?? segmentOf(name)}/${path}`;
       // The default version is older than the paths of `responses`, so they use the preview of the API `v1`.
-      return configured === undefined ? `v1/${path}?api-version=preview` : path;
+      return configured === undefined ? `v1/${path}?${versionQuery(query, 'preview')}` : path;
     },
   };
 };
@@ -137,10 +143,10 @@ const EDITS_VERSION = '2025-04-01-preview';
 const PICTURES_VERSION = 'preview';
 
 /** Returns the path for images. The inference API makes none, so all models for images have Azure OpenAI's paths. */
-function imagesPath(path: string, model: string, configured: string | undefined): string {
+function imagesPath(path: string, model: string, query: string | null, configured: string | undefined): string {
   const version = configured ?? (path === 'images/edits' ? EDITS_VERSION : DEFAULT_VERSION);
   const parent = undatedVersions.has(version) ? 'openai/v1' : `openai/deployments/${segmentOf(model)}`;
-  return `${parent}/${path}?${versionQuery(version)}`;
+  return `${parent}/${path}?${versionQuery(query, version)}`;
 }
 
 const azureAiTarget: TargetOf = (settings) => {
@@ -163,9 +169,9 @@ const azureAiTarget: TargetOf = (settings) => {
   const imagesVersion = queryVersion(query) ?? value('api_version', 'AZURE_AI_API_VERSION');
   const pictures = picturesTarget(apiBase, model);
   if (pictures !== undefined)
-    return { ...credentials, ...pictures, query: query ?? versionQuery(imagesVersion ?? PICTURES_VERSION) };
+    return { ...credentials, ...pictures, query: versionQuery(query, imagesVersion ?? PICTURES_VERSION) };
   const isInference = foundryHost.test(apiBase) || apiBase.endsWith('/models');
-  const version = value('api_version') ?? (isInference ? FOUNDRY_VERSION : undefined);
+  const version = queryVersion(query) ?? value('api_version') ?? (isInference ? FOUNDRY_VERSION : undefined);
   const resource = apiBase.replace(/\/(?:models|rerank)$/, '');
   return {
     ...credentials,
@@ -176,9 +182,9 @@ const azureAiTarget: TargetOf = (settings) => {
     pathOf: (path, { model: name }) => {
       // Cohere's API for rankings, whose version may be a part of the address.
       if (path === 'rerank') return /\/v[12]$/.test(resource) ? path : `v1/${path}`;
-      if (path.startsWith('images/')) return imagesPath(path, name, imagesVersion);
+      if (path.startsWith('images/')) return imagesPath(path, name, query, imagesVersion);
       const own = isInference ? `models/${path}` : path;
-      return version === undefined || query !== null ? own : `${own}?${versionQuery(version)}`;
+      return version === undefined ? own : `${own}?${versionQuery(query, version)}`;
     },
   };
 };
