@@ -53,6 +53,8 @@ model_list:
   \`oidc/circleci_v2/\`, \`oidc/file/PATH\`, \`oidc/env/VARIABLE\` or \`oidc/env_path/VARIABLE\`.
 - The proxy supports no other kinds of credentials, such as managed identities of virtual machines.
 - \`azure_ai/\` serves models of other vendors at Foundry and at serverless addresses.
+- At \`azure_ai/\`, hosts below \`services.ai.azure.com\`, \`openai.azure.com\` and \`cognitiveservices.azure.com\` get the
+  key as \`api-key\`. So do the same hosts below \`azure.us\` and \`azure.cn\`. Other hosts get the key as a bearer token.
 - Rankings of Cohere go to \`/v1/rerank\` below \`api_base\`. An \`api_base\` that ends with \`/providers/cohere/v2\`
   selects version 2.
 - \`azure_ai/claude-…\` uses Anthropic's API at Foundry, below \`/anthropic\`.

@@ -1,6 +1,6 @@
 /**
- * Deployments of Azure whose `api_base` has a query, as gateways such as Azure API Management require it. The client is
- * OpenAI's SDK.
+ * Addresses of Azure: with a query, as gateways such as Azure API Management require it, and in the clouds of the US
+ * government and of China. The client is OpenAI's SDK.
  * @see https://learn.microsoft.com/azure/api-management/api-management-subscriptions
  */
 import { beforeAll, describe, expect, it } from '@jest/globals';
@@ -93,4 +93,38 @@ describe('the query of api_base at Azure', () => {
       expect(sorted.slice(sorted.indexOf(' ') + 1)).toBe(`https://${HOST}${url}${separator}${OWN_KEY}`);
     },
   );
+});
+
+/** Hosts of resources, and the path of chats. */
+const sovereign = [
+  ['res.services.ai.azure.us', '/models/chat/completions?api-version=2024-05-01-preview'],
+  ['res.services.ai.azure.cn', '/models/chat/completions?api-version=2024-05-01-preview'],
+  ['res.cognitiveservices.azure.us', '/chat/completions'],
+  ['res.openai.azure.us', '/chat/completions'],
+  ['res.openai.azure.cn', '/chat/completions'],
+] as const;
+
+describe('resources in the clouds of the US government and of China', () => {
+  let vendors: Vendors;
+  let proxy: TestProxy;
+  beforeAll(async () => {
+    vendors = await Vendors.start(sovereign.map(([host]) => host));
+    proxy = await vendors.proxy(
+      sovereign.map(([host]) =>
+        entry(host, { model: 'azure_ai/Phi-4', api_base: `https://${host}`, api_key: 'resource-key-0123456789' }),
+      ),
+    );
+  });
+  cleanUp(() => ({ vendors, proxy }));
+
+  it.each(sovereign)('get the key in the header api-key: %s at %s', async (host, path) => {
+    vendors.answers.set(host, json({ id: 'c', object: 'chat.completion', created: 1, model: 'Phi-4', choices: [] }));
+    await chat(new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: 'any', maxRetries: 0 }), host);
+    const { line, headers } = vendors.firstRequest();
+    expect([line, headers['api-key'], headers.authorization]).toEqual([
+      `POST https://${host}${path}`,
+      'resource-key-0123456789',
+      undefined,
+    ]);
+  });
 });

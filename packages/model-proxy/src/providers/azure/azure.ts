@@ -122,11 +122,14 @@ const foreignModels: readonly (readonly [pattern: RegExp, api: string])[] = [
   [/^doc-intelligence\//, 'the API of Azure Document Intelligence'],
 ];
 
-/** Addresses of resources without a path. Their inference API has the path `/models`. */
-const foundryHost = /^https:\/\/[^/]+\.services\.ai\.azure\.com$/;
+/**
+ * Addresses of resources without a path, also in the clouds of the US government and of China. Their inference API has
+ * the path `/models`.
+ */
+const foundryHost = /^https:\/\/[^/]+\.services\.ai\.azure\.(?:com|us|cn)$/;
 
 /** Addresses of resources. All others, such as serverless deployments and gateways, expect the key as a bearer token. */
-const resourceHost = /^https:\/\/[^/]+\.(?:services\.ai|openai|cognitiveservices)\.azure\.com(?:\/|$)/;
+const resourceHost = /^https:\/\/[^/]+\.(?:services\.ai|openai|cognitiveservices)\.azure\.(?:com|us|cn)(?:\/|$)/;
 
 function bearerKey({ apiKey, value }: TargetSettings): Credentials {
   const key = apiKey ?? value(null, 'AZURE_AI_API_KEY');
