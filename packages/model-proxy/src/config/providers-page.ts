@@ -218,7 +218,8 @@ credentials share a token.
 
 ## Gemini
 
-\`gemini/\` uses Gemini's OpenAI API. If \`api_base\` ends with \`/v1beta\`, the proxy adds \`/openai\`.
+\`gemini/\` uses Gemini's OpenAI API. If \`api_base\` ends with \`/v1beta\`, \`/v1alpha\` or \`/v1\`, the proxy adds
+\`/openai\`.
 
 Google's SDKs reach Gemini's own API below \`/gemini/\`, if an entry of \`gemini/\` has
 \`use_in_pass_through: true\`. The SDKs send the client's key in \`x-goog-api-key\`:

@@ -104,6 +104,8 @@ describe('the URL of an upstream', () => {
     ['https://host/beta', '/v1/batches', 'https://host/beta/batches'],
     ['https://host/v1beta/openai', '/gemini/v1beta/models', 'https://host/v1beta/models'],
     ['https://host/v1beta', '/gemini/v1beta/models', 'https://host/v1beta/models'],
+    ['https://host/v1alpha/openai', '/gemini/v1beta/models', 'https://host/v1beta/models'],
+    ['https://host/v1/openai', '/gemini/v1alpha/models', 'https://host/v1alpha/models'],
     ['https://host', '/gemini/v1beta/models', 'https://host/v1beta/models'],
     ['https://host/v1', '/realtime', 'https://host/v1/realtime'],
   ])('is built from api_base and the raw path: %s with %s is %s', (apiBase, url, expected) => {

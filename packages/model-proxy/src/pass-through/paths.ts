@@ -4,6 +4,7 @@
  */
 import { endpoints } from '../endpoints/index.js';
 import { createPaths, decode, plainPath } from '../endpoints/paths.js';
+import { geminiPath } from '../providers/openai/addressed.js';
 
 /** The providers whose paths are all available. */
 export type RawFamily = 'openai' | 'vllm' | 'gemini';
@@ -173,6 +174,6 @@ export function upstreamUrl(apiBase: string, target: RawTarget): string {
   // vLLM's own paths (/metrics, /tokenize, /score) are next to /v1, not below it.
   if (family === 'vllm') return `${versioned ? apiBase.slice(0, -'/v1'.length) : apiBase}/${rest}`;
   // The paths of Gemini's own API contain the version, so the base of its APIs (/v1beta, /v1beta/openai) is removed.
-  if (family === 'gemini') return `${apiBase.replace(/\/v1(?:beta)?(?:\/openai)?$/, '')}/${rest}`;
+  if (family === 'gemini') return `${apiBase.replace(geminiPath, '')}/${rest}`;
   return `${apiBase}/${versioned ? rest.replace(/^v1\//, '') : rest}`;
 }

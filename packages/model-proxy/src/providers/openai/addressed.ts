@@ -122,12 +122,15 @@ const snowflakeTarget: TargetOf = ({ apiBase, value }) => {
 const geminiHeaders = (apiKey: string | null): Record<string, string> =>
   apiKey === null ? {} : { 'x-goog-api-key': apiKey };
 
+/** Matches the path of Gemini's APIs at the end of an address: the version, and that of the OpenAI API below it. */
+export const geminiPath = /(\/v1(?:alpha|beta)?)(?:\/openai)?$/;
+
 /**
  * Gemini's OpenAI API is below its own API. It has no speech, so models for speech use Gemini's own API.
  */
 const geminiTarget: TargetOf = ({ apiBase, model }) => {
   // In LiteLLM, a configured address is that of Gemini's own API.
-  const address = (apiBase ?? GEMINI).replace(/(\/v1(?:alpha|beta)?)$/, '$1/openai');
+  const address = (apiBase ?? GEMINI).replace(geminiPath, '$1/openai');
   if (!speechModel.test(model)) return { apiBase: address };
   const api = apiWith('audio/speech', geminiSpeech(`models/${segmentOf(model)}:generateContent`));
   return { apiBase: address.replace(/\/openai$/, ''), api: { ...api, headers: geminiHeaders } };
