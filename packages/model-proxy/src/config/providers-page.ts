@@ -15,6 +15,24 @@ are LiteLLM's. If the [table](#all-providers) names several variables, the first
 \`api_base\` and \`api_key\` of an entry override the variables. "Depends" in the table means that other settings are
 a part of the address.
 
+## Models that need an entry of their own
+
+A [wildcard](model-proxy-configuration.md#wildcards) such as \`gemini/*\` uses one API for all names, and does not
+remove prefixes such as \`model_router/\`. So these models need an entry with the complete name:
+
+| wildcard | models that need an entry |
+| --- | --- |
+| \`azure/*\` | \`speech/…\`, \`o_series/…\`, \`gpt5_series/…\`, \`responses/…\` |
+| \`azure_ai/*\` | \`claude-…\`, \`model_router/…\`, FLUX 2, MAI-Image |
+| \`bedrock/*\` | models with [other APIs](#models-of-bedrock-with-other-apis), names with a region or a prefix |
+| \`cohere/*\` | \`rerank-…\` |
+| \`gemini/*\` | \`gemini…-tts\` |
+| \`huggingface/*\` | names with a vendor: \`together/…\` |
+| \`vertex_ai/*\` | all except chat models of Gemini |
+| \`watsonx/*\` | \`deployment/…\` |
+
+The same applies to an entry with \`model: "*"\`.
+
 ## Azure
 
 \`\`\`yaml
@@ -70,10 +88,9 @@ model_list:
 | other models | \`/openai/deployments/…/images/edits\` | \`2025-04-01-preview\` |
 
 - \`AZURE_AI_API_VERSION\` replaces these versions, but not those of chats. \`api_version\` has priority.
-- For FLUX 2 and MAI-Image, \`api_base\` may also be the complete URL of the model. Both need an entry of their own,
-  because \`azure_ai/*\` has only the paths of other models.
-- \`size\` becomes \`width\` and \`height\`. MAI-Image makes one picture of 1024x1024 pixels by default. Other values
-  of \`n\` get 400.
+- For FLUX 2 and MAI-Image, \`api_base\` may also be the complete URL of the model.
+- \`size\` becomes \`width\` and \`height\`. MAI-Image makes one picture, of 1024x1024 pixels by default. For it, \`n\`
+  must be 1.
 - FLUX 2 and MAI-Image ignore \`quality\`, \`background\`, \`moderation\`, \`output_compression\`, \`style\`,
   \`response_format\` and \`user\`. The proxy drops them. It forwards other parameters, such as \`seed\`.
 - FLUX 2 is not available at \`/v1/images/edits\`. Send the pictures as \`input_image\`, \`input_image_2\`, … in base64 to

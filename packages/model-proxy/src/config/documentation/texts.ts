@@ -220,7 +220,7 @@ the same setting. With both settings, the lower limit applies.
 An entry with \`model_name: openai/*\` and \`model: openai/*\` serves every name that begins with \`openai/\`. The
 upstream gets the text that the star matched. If several patterns match, the most specific pattern applies. A
 wildcard never serves a name that is the \`model_name\` of another entry, even if that entry cannot be
-served.
+served. Some models [need an entry of their own](providers.md#models-that-need-an-entry-of-their-own).
 
 With \`model: "*"\`, the requested name selects the provider:
 
