@@ -1,9 +1,9 @@
 /** Tests attempts that are refused, and what they use of the budget for retries. */
 import { describe, expect, it } from '@jest/globals';
 import { stopTime } from '../harness/stopped-time.js';
-import { useSetups } from './fixture.js';
+import { statuses, useSetups } from './fixture.js';
 
-describe('a retry that no deployment can take', () => {
+describe('a retry that its deployment cannot take', () => {
   stopTime({ timers: 'all' });
   const setUp = useSetups();
   const settings = {
@@ -32,5 +32,16 @@ describe('a retry that no deployment can take', () => {
     await askMany(COUNT, { logprobs: true });
     await ask();
     expect(upstreams.map(({ count }) => count)).toEqual([COUNT + 2, 2]);
+  });
+
+  it('uses no budget if another deployment of the fallback takes the request', async () => {
+    const behavior = { status: 401 };
+    const lacking = { name: 'other', behavior, params: { order: 1, model: 'anthropic/claude-m' } };
+    const models = [{ behavior }, lacking, { name: 'other', params: { order: 2 } }];
+    const { ask, askMany, upstreams } = await setUp(models, settings);
+    await ask({ model: 'other' });
+    const replies = await askMany(COUNT, { fallbacks: ['other'], logprobs: true });
+    expect(statuses(replies)).toEqual({ 200: COUNT });
+    expect(upstreams.map(({ count }) => count)).toEqual([COUNT, 1, COUNT + 1]);
   });
 });

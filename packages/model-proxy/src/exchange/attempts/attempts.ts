@@ -26,7 +26,7 @@ import { shownTimeout } from '../request-timeouts.js';
 import { Attempt, type AttemptOwner } from './attempt.js';
 import { blame, noteAttempt, noteBreak } from './failure-reports.js';
 import { firstToRetry, type Failed, type LastError } from './failed.js';
-import { checkFallbacks, Fallbacks, selectFallback } from './fallbacks.js';
+import { checkFallbacks, Fallbacks, returnUnusedRetry, selectFallback } from './fallbacks.js';
 import { outgoingRequest, tracedRequest } from './outgoing.js';
 import { sessionOf } from './session.js';
 import { answerEstimate } from './token-estimate.js';
@@ -185,14 +185,14 @@ export class Attempts implements AttemptOwner {
       this.#model = exchange.client?.key?.modelOf(next) ?? next;
       this.#failed = new Map();
       this.#earlierRetries = exchange.retries;
-      if (this.#enter(selected) !== undefined) {
-        if (proxy.health.isSuspect(selected.deployment.id)) proxy.retryBudget.add(1);
-        fallbacks.add([this.#model, selected.modelGroup], null);
-        continue;
+      const refused = this.#enter(selected);
+      returnUnusedRetry(proxy, selected, this.#running);
+      if (refused === undefined) {
+        exchange.fallbacks += 1;
+        exchange.maxFallbacks = proxy.settings.fallback.max;
+        return true;
       }
-      exchange.fallbacks += 1;
-      exchange.maxFallbacks = proxy.settings.fallback.max;
-      return true;
+      fallbacks.add([this.#model, selected.modelGroup], null);
     }
     return false;
   }

@@ -3,6 +3,7 @@ import type { FailureKind } from '../../errors/failure-kind.js';
 import { invalidParameter } from '../../errors/model.js';
 import type { ProxyError } from '../../errors/proxy-error.js';
 import { fallbacksOf, type RequestedFallbacks } from '../../routing/fallback-plan.js';
+import type { Deployment } from '../../providers/deployment.js';
 import type { RoutedRequest, Selection } from '../../routing/router.js';
 import type { FallbackSettings } from '../../settings.js';
 import { allowsModel } from '../admission.js';
@@ -100,4 +101,17 @@ export function selectFallback(
   const selection = proxy.router.select(client?.key?.modelOf(name) ?? name, undefined, routed);
   if (selection === undefined) return undefined;
   return proxy.health.isSuspect(selection.deployment.id) && !proxy.retryBudget.take() ? undefined : selection;
+}
+
+/**
+ * Adds the retry to the budget again that {@link selectFallback} took, if no deployment uses it: the selected deployment
+ * cannot take the request, and no other one runs it, or one whose last request did not fail.
+ * @param running the deployment that runs the request; null: none.
+ */
+export function returnUnusedRetry(
+  { health, retryBudget }: Exchange['proxy'],
+  { deployment }: Selection,
+  running: Deployment | null,
+): void {
+  if (health.isSuspect(deployment.id) && (running === null || !health.isSuspect(running.id))) retryBudget.add(1);
 }
