@@ -49,7 +49,8 @@ export interface Provider {
   readonly anthropicEndpoints?: readonly string[];
   /**
    * Parameters with which a request could use other models than `model`, or another project than that of the deployment.
-   * Keys with a list of models may not send them, and the proxy ignores them in a client's `extra_body`. Absent: none.
+   * The proxy ignores them in a client's `extra_body`, and {@link Provider.dialect} must not forward them. Without a
+   * dialect, the proxy forwards them, but not for keys with a list of models. Absent: none.
    */
   readonly modelParameters?: readonly string[];
   /** OpenAI parameters that have another name at the provider: `seed` → `random_seed`. */

@@ -1,32 +1,59 @@
 /** Tests parameters with which a request can select models that the proxy does not know. */
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { findProvider } from '../../src/providers/index.js';
+import { json } from '../support/app.js';
 import { serveKeys, type KeyedApp } from './fixture.js';
 
-describe("OpenRouter's parameter `models`", () => {
+describe('parameters that select models', () => {
   let keyed: KeyedApp;
-  beforeEach(async () => {
-    keyed = await serveKeys({ deployment: { provider: findProvider('openrouter') } });
-  });
+  const serve = async (provider: string) =>
+    (keyed = await serveKeys({ deployment: { provider: findProvider(provider) } }));
   afterEach(() => keyed.close());
+  const parameters: readonly [provider: string, parameter: object][] = [['openrouter', { models: ['other/model'] }]];
+  const sent = (): unknown => JSON.parse(keyed.requests[0]?.body.toString() ?? '');
 
-  it('is rejected with 403 if the key has a list of models', async () => {
+  it.each(parameters)('are rejected with 403 if the key has a list of models: %s %j', async (provider, parameter) => {
+    await serve(provider);
     const key = await keyed.create({ models: ['public'] });
-    const { status, text } = await keyed.chat(key, { models: ['other/model'] });
-    expect([status, text]).toEqual([403, expect.stringContaining("'models' can select others")]);
+    const { status, text } = await keyed.chat(key, parameter);
+    const [name] = Object.keys(parameter);
+    expect([status, text]).toEqual([403, expect.stringContaining(`'${name}' can select others`)]);
     expect(keyed.requests).toEqual([]);
     expect((await keyed.chat(key)).status).toBe(200);
   });
 
-  it('is ignored in extra_body', async () => {
+  it.each(parameters)('are ignored in extra_body: %s %j', async (provider, parameter) => {
+    await serve(provider);
     const key = await keyed.create({ models: ['public'] });
-    expect((await keyed.chat(key, { extra_body: { models: ['other/model'] } })).status).toBe(200);
-    expect(keyed.requests[0]?.body.toString()).not.toContain('other/model');
+    expect((await keyed.chat(key, { extra_body: parameter })).status).toBe(200);
+    expect(Object.keys(sent() as object)).toEqual(['model', 'messages']); // The proxy sends an object.
   });
 
-  it('goes to the upstream if the key has no list of models', async () => {
+  it.each(parameters)('go to the upstream if the key has no list of models: %s %j', async (provider, parameter) => {
+    await serve(provider);
     const key = await keyed.create();
-    expect((await keyed.chat(key, { models: ['other/model'] })).status).toBe(200);
-    expect(JSON.parse(keyed.requests[0]?.body.toString() ?? '')).toMatchObject({ models: ['other/model'] });
+    expect((await keyed.chat(key, parameter)).status).toBe(200);
+    expect(sent()).toMatchObject(parameter);
+  });
+
+  it.each([null, []])('go to the upstream if they have no value: %j', async (models) => {
+    await serve('openrouter');
+    const key = await keyed.create({ models: ['public'] });
+    expect((await keyed.chat(key, { models })).status).toBe(200);
+    expect(sent()).toMatchObject({ models });
+  });
+
+  it('are rejected if they are longer than the values that the proxy reads', async () => {
+    await serve('openrouter');
+    const key = await keyed.create({ models: ['public'] });
+    expect((await keyed.chat(key, { models: ['x'.repeat(20_000)] })).status).toBe(403);
+  });
+
+  it('are ignored if the provider has an API of its own', async () => {
+    await serve('replicate');
+    keyed.answering = json({ id: 'x', status: 'succeeded', output: ['Hi!'] });
+    const key = await keyed.create({ models: ['public'] });
+    expect((await keyed.chat(key, { version: 'other' })).status).toBe(200);
+    expect(sent()).toEqual({ input: { prompt: 'Hello' } });
   });
 });

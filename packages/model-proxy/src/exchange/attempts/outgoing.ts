@@ -60,14 +60,17 @@ export function outgoingRequest(
 }
 
 /**
- * Checks that a key with a list of models selects no other models at the provider.
- * @throws {ProxyError} 403: the request has a parameter with which it could.
+ * Checks that a key with a list of models selects no other models at the provider. A provider with a dialect gets no
+ * parameter with which the key could do so.
+ * @throws {ProxyError} 403: the request has such a parameter, with a value.
  */
 function checkModelParameters({ client }: Exchange, { provider }: Deployment, body: RequestBody): void {
-  if (client?.key?.isRestricted !== true) return;
-  const found = provider.modelParameters?.find((parameter) => body.has(parameter));
+  if (client?.key?.isRestricted !== true || provider.dialect !== undefined) return;
+  const found = provider.modelParameters?.find((name) => body.has(name) && !isEmpty(body.parameter(name)));
   if (found !== undefined) throw modelParameterNotAllowed(found);
 }
+
+const isEmpty = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0);
 
 /**
  * Begins the span of the attempt; before the first attempt, also the span of the request.
