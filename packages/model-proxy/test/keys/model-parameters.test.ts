@@ -9,7 +9,13 @@ describe('parameters that select models', () => {
   const serve = async (provider: string) =>
     (keyed = await serveKeys({ deployment: { provider: findProvider(provider) } }));
   afterEach(() => keyed.close());
-  const parameters: readonly [provider: string, parameter: object][] = [['openrouter', { models: ['other/model'] }]];
+  const parameters: readonly [provider: string, parameter: object][] = [
+    ['openrouter', { models: ['other/model'] }],
+    ['openrouter', { preset: 'other' }],
+    ['vercel_ai_gateway', { models: ['other/model'] }],
+    ['vercel_ai_gateway', { providerOptions: { gateway: { models: ['other/model'] } } }],
+    ['perplexity', { models: ['other/model'] }],
+  ];
   const sent = (): unknown => JSON.parse(keyed.requests[0]?.body.toString() ?? '');
 
   it.each(parameters)('are rejected with 403 if the key has a list of models: %s %j', async (provider, parameter) => {
@@ -55,5 +61,13 @@ describe('parameters that select models', () => {
     const key = await keyed.create({ models: ['public'] });
     expect((await keyed.chat(key, { version: 'other' })).status).toBe(200);
     expect(sent()).toEqual({ input: { prompt: 'Hello' } });
+  });
+
+  it('are rejected with 403 also in a message, which becomes a chat', async () => {
+    await serve('vercel_ai_gateway');
+    const key = await keyed.create({ models: ['public'] });
+    const message = { model: 'public', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] };
+    const { status } = await keyed.manage('POST', '/v1/messages', { ...message, models: ['other/model'] }, key);
+    expect([status, keyed.requests.length]).toEqual([403, 0]);
   });
 });

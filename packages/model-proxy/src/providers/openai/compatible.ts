@@ -43,9 +43,17 @@ export const compatible: readonly Provider[] = [
     apiKeyEnvironment: ['OPENROUTER_API_KEY', 'OR_API_KEY'],
     apiBaseEnvironment: ['OPENROUTER_API_BASE'],
     anthropicEndpoints: ['messages'],
-    // https://openrouter.ai/docs/features/model-routing
-    modelParameters: ['models'],
+    // https://openrouter.ai/docs/features/model-routing and https://openrouter.ai/docs/features/presets
+    modelParameters: ['models', 'preset'],
     defaultApiBase: 'https://openrouter.ai/api/v1',
+  }),
+  openaiApiProvider({
+    name: 'vercel_ai_gateway',
+    apiKeyEnvironment: ['VERCEL_AI_GATEWAY_API_KEY', 'VERCEL_OIDC_TOKEN'],
+    apiBaseEnvironment: ['VERCEL_AI_GATEWAY_API_BASE'],
+    // https://vercel.com/docs/ai-gateway/models-and-providers/model-fallbacks
+    modelParameters: ['models', 'providerOptions'],
+    defaultApiBase: 'https://ai-gateway.vercel.sh/v1',
   }),
   openaiApiProvider({
     name: 'together_ai',
@@ -99,6 +107,8 @@ export const compatible: readonly Provider[] = [
     name: 'perplexity',
     apiKeyEnvironment: ['PERPLEXITYAI_API_KEY', 'PERPLEXITY_API_KEY'],
     apiBaseEnvironment: ['PERPLEXITY_API_BASE'],
+    // https://docs.perplexity.ai/docs/agent-api/model-fallback
+    modelParameters: ['models'],
     defaultApiBase: 'https://api.perplexity.ai',
   }),
   openaiApiProvider({

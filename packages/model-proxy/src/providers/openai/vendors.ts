@@ -69,12 +69,6 @@ const rows: readonly Row[] = [
   ['tencent', 'https://tokenhub-intl.tencentcloudmaas.com/v1', 'TENCENT_API_KEY', 'TENCENT_API_BASE'],
   ['v0', 'https://api.v0.dev/v1', 'V0_API_KEY', 'V0_API_BASE'],
   ['veniceai', 'https://api.venice.ai/api/v1', 'VENICE_AI_API_KEY'],
-  [
-    'vercel_ai_gateway',
-    'https://ai-gateway.vercel.sh/v1',
-    'VERCEL_AI_GATEWAY_API_KEY VERCEL_OIDC_TOKEN',
-    'VERCEL_AI_GATEWAY_API_BASE',
-  ],
   ['voyage', 'https://api.voyageai.com/v1', 'VOYAGE_API_KEY VOYAGE_AI_API_KEY VOYAGE_AI_TOKEN', 'VOYAGE_API_BASE'],
   ['wandb', 'https://api.inference.wandb.ai/v1', 'WANDB_API_KEY', 'WANDB_API_BASE'],
   ['xiaomi_mimo', 'https://api.xiaomimimo.com/v1', 'XIAOMI_MIMO_API_KEY'],
