@@ -145,19 +145,24 @@ it('the service shows the servers even if the catalog has endpoints of an unexpe
   expect([refused.status, JSON.stringify(refused.body)]).toEqual([400, expect.stringContaining('no image service')]);
 });
 
-it('the service warns about an invalid URL of Glance in the catalog at its start, and rejects inserts with 503', async () => {
+/** Lets the cloud's catalog have the URL `ftp://cloud` for a service. */
+function breakUrl(type: 'image' | 'volumev3'): void {
   const endpointsOf = (url: string) => [{ interface: 'public', region_id: 'R1', url }];
   cloud.api.keystone = (request, response) => {
     request.resume();
     const catalog = [
-      { type: 'image', endpoints: endpointsOf('ftp://glance') },
+      { type, endpoints: endpointsOf('ftp://cloud') },
       { type: 'compute', endpoints: endpointsOf(`${cloud.api.url}/compute`) },
     ];
     sendJson(response, 201, { token: { catalog } }, { 'x-subject-token': 'token' });
   };
+}
+
+it('the service warns about an invalid URL of Glance in the catalog at its start, and rejects inserts with 503', async () => {
+  breakUrl('image');
   const served = await cloud.serve();
   const fault =
-    'image_endpoint_override must be set to a URL with http or https: ' + "the catalog has 'ftp://glance' for image";
+    'image_endpoint_override must be set to a URL with http or https: ' + "the catalog has 'ftp://cloud' for image";
   const logged = (): string => JSON.stringify(cloud.logged);
   await waitFor(
     () => (logged().includes(`clients cannot insert images: clouds.yaml:3: ${fault}`) ? true : undefined),
@@ -165,4 +170,15 @@ it('the service warns about an invalid URL of Glance in the catalog at its start
   );
   expect((await insert(served, 1)).status).toBe(503);
   expect((await served.send('GET', systemOf(1))).status).toBe(200);
+});
+
+it.each([
+  ['image', {}],
+  ['volumev3', { image: '', 'os-extended-volumes:volumes_attached': [{ id: idOf(7) }] }],
+] as const)('the service shows a server if the catalog has an invalid URL of the type %s', async (type, server) => {
+  breakUrl(type);
+  cloud.servers.put(1, server);
+  const { send } = await cloud.serve();
+  for (const path of ['', '/Bios', '/SecureBoot', '/Processors', '/Storage', '/VirtualMedia/Cd'])
+    expect([path, (await send('GET', systemOf(1) + path)).status]).toEqual([path, 200]);
 });

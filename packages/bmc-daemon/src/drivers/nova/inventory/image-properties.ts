@@ -4,6 +4,8 @@
  * @see https://docs.openstack.org/glance/latest/admin/useful-image-properties.html
  */
 import { z } from 'zod';
+import { CloudError } from '../cloud/cloud-error.js';
+import type { CloudService } from '../cloud/cloud-services.js';
 import { CloudFailure } from '../http/cloud-failure.js';
 import { successOf, type CloudSession } from '../http/session.js';
 import type { Server } from '../compute/server.js';
@@ -49,10 +51,19 @@ export function createImagePropertyReader(session: CloudSession, volumes: Volume
     return knownProperties(parsed.data);
   };
   const cache = createReadingCache(read, { max: MAX_IMAGES, maxAgeMs: MAX_AGE_MS, failureMs: FAILURE_MS });
+  /** Treats a service with an invalid URL in the catalog as absent: the resources are readable without it. */
+  const offers = async (service: CloudService): Promise<boolean> => {
+    try {
+      return await session.offers(service);
+    } catch (error) {
+      if (error instanceof CloudError) return false;
+      throw error;
+    }
+  };
   return {
     propertiesOf: async ({ id, imageId, volumeIds }) => {
-      if (imageId !== null) return (await session.offers('image')) ? await cache.read(imageId) : undefined;
-      if (!(await session.offers('volume'))) return undefined;
+      if (imageId !== null) return (await offers('image')) ? await cache.read(imageId) : undefined;
+      if (!(await offers('volume'))) return undefined;
       const found = await Promise.all(volumeIds.map((volume) => volumes.read(volume)));
       const bootable = found.filter((volume): volume is Volume => volume?.isBootable === true);
       // The root disk is the first one, such as `/dev/vda`.
