@@ -1,11 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { certificatePem } from '../../../test/fixtures/certificate.js';
+import { waitFor } from '../../../test/daemon/process.js';
 import { serveResources, type Body, type Served } from '../../../test/support/served-resources.js';
 import type { TestServices } from '../../../test/support/services.js';
 import { DriverError } from '../../drivers/driver-error.js';
 import { FakeDriver } from '../../drivers/fake/fake-driver.js';
 import { sampleMachines } from '../../drivers/fake/sample-machines.js';
 import type { ImageRequest } from '../../media/image.js';
+import { createTaskStore } from '../../redfish/tasks/task-store.js';
 
 const [off] = sampleMachines(1);
 if (off === undefined) throw new Error('a machine expected');
@@ -20,10 +22,13 @@ let driver: FakeDriver;
 let served: Served | undefined;
 /** The requests of all downloads. */
 let fetched: ImageRequest[] = [];
+/** The end of each download. */
+let downloaded = Promise.resolve();
 afterEach(async () => {
   await served?.close();
   served = undefined;
   fetched = [];
+  downloaded = Promise.resolve();
 });
 
 async function serve(parts: TestServices = {}, machines = sampleMachines(1)): Promise<Served> {
@@ -33,7 +38,7 @@ async function serve(parts: TestServices = {}, machines = sampleMachines(1)): Pr
       fetched.push(image);
       return image.url.href === lostImage
         ? Promise.reject(new DriverError('mediaNotFound', 'reading the image: the server does not have it'))
-        : Promise.resolve();
+        : downloaded;
     },
   });
   served = await serveResources(driver, parts);
@@ -206,6 +211,24 @@ describe('a PATCH of virtual media', () => {
     expect(fetched.map(({ verifyCertificate }) => verifyCertificate)).toEqual([true, true]);
     const ejected = await send('PATCH', usb, { VerifyCertificate: false, Image: null });
     expect(ejected.body).toMatchObject({ VerifyCertificate: false, Image: null });
+  });
+
+  it('keeps a VerifyCertificate that a client changes while a task inserts an image with another value', async () => {
+    const tasks = createTaskStore({ limit: 10, now: () => new Date() });
+    const { send, get } = await serve({ operations: { tasks, waitMs: 0, onTaskFailed: () => undefined } });
+    let endDownload = (): void => undefined;
+    downloaded = new Promise((resolve) => {
+      endDownload = resolve;
+    });
+    const inserted = await send('PATCH', usb, { VerifyCertificate: true, Image: configDrive });
+    expect(inserted.status).toBe(202);
+    expect((await send('PATCH', usb, { VerifyCertificate: false })).status).toBe(200);
+    endDownload();
+    await waitFor(
+      async () => ((await get(String(inserted.body?.['@odata.id'])))['TaskState'] === 'Completed' ? true : undefined),
+      () => 'the task does not end',
+    );
+    expect(await get(usb)).toMatchObject({ VerifyCertificate: false, Image: configDrive });
   });
 
   it('accepts values that GET returned for an empty drive', async () => {

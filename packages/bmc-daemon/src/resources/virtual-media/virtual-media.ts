@@ -83,15 +83,19 @@ const driveAt = (uri: `${CollectionUri}/{mediaId}`) => {
       async apply(entity, body, { services, requester }) {
         const { system, drive } = entity;
         const { VerifyCertificate: verifyCertificate } = body;
-        const finish = async (): Promise<void> => {
-          if (verifyCertificate === undefined) return;
-          await mediaOf(services).set(system.uuid, drive.device, (current) => ({ ...current, verifyCertificate }));
-        };
         const change = driveChange(body);
         if (change === null) {
-          await finish();
+          if (verifyCertificate !== undefined)
+            await mediaOf(services).set(system.uuid, drive.device, (current) => ({ ...current, verifyCertificate }));
           return undefined;
         }
+        const finish = async (): Promise<void> => {
+          if (verifyCertificate === undefined) return;
+          // Another client may have changed the value during a long insert. The newer value has precedence.
+          await mediaOf(services).set(system.uuid, drive.device, (current) =>
+            current.verifyCertificate === drive.verifyCertificate ? { ...current, verifyCertificate } : current,
+          );
+        };
         const origin = { requester, context: { path: pathOf(entity) }, finish };
         if (change.kind === 'eject') return await ejectImage(entity, services, origin);
         const trusting = verifyCertificate === undefined ? drive : { ...drive, verifyCertificate };
