@@ -11,6 +11,8 @@ export const definitionUri = (uuid: string): string => `${telemetryUri}/MetricRe
 export interface ReportMessage {
   /** A newer message replaces a waiting one with the same key. */
   readonly key: string;
+  /** A test report. If it replaces a waiting one, it waits behind all others. */
+  readonly isTest?: true;
   /** The MetricReport without the subscriber's Context. */
   readonly body: JsonObject;
 }

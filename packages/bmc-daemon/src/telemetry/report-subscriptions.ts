@@ -65,7 +65,7 @@ export class ReportSubscriptions {
 
   /** Sends a test report to all subscribers that did not select definitions. */
   sendTest(body: JsonObject): void {
-    const message = { key: `test ${this.#tests % MAX_WAITING_TESTS}`, body };
+    const message = { key: `test ${this.#tests % MAX_WAITING_TESTS}`, body, isTest: true } as const;
     this.#tests += 1;
     for (const { subscriber } of this.#subscriptions) if (subscriber.wants(null)) subscriber.deliver(message);
   }

@@ -85,6 +85,8 @@ export class ReportQueue implements PayloadQueue {
   }
 
   push(message: ReportMessage): void {
+    // A report of a machine keeps its place, because otherwise frequent reports could delay it without end.
+    if (message.isTest === true) this.#waiting.delete(message.key);
     this.#waiting.set(message.key, message);
   }
 
