@@ -273,13 +273,13 @@ describe('the console hub', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('does not warn about a port that disappears just before its machine is off', async () => {
+  it.each([
+    ['internal', 'a port that disappears'],
+    ['consoleUnreachable', 'a proxy that rejects a connection'],
+  ] as const)('does not warn about the error %s of %s just before its machine is off', async (kind, why) => {
     const stream = new PassThrough();
     const off = new DriverError('conflict', 'connecting to the console of machine x: it is off');
-    const answers: (DriverError | Duplex)[] = [
-      stream,
-      new DriverError('internal', "connecting to the console of machine x: cannot open '/dev/pts/0'"),
-    ];
+    const answers = [stream, new DriverError(kind, `connecting to the console of machine x: ${why}`)];
     const { listener, warnings } = attachedTo(answers, off);
     await listener.reaches(connected);
     stream.destroy();

@@ -165,8 +165,9 @@ export class ConsoleLine {
       [condition, retry] = conditionOf(error);
       // A machine that stops loses its port before libvirt reports it as off. The first failure
       // changes nothing, because the next attempt gets the true reason.
-      if (condition === failed && this.#pace.isFirst && this.#condition !== undefined) condition = this.#condition;
-      else if (condition === failed || condition === unreachable) this.#warn(error);
+      const isFailure = condition === failed || condition === unreachable;
+      if (isFailure && this.#pace.isFirst && this.#condition !== undefined) condition = this.#condition;
+      else if (isFailure) this.#warn(error);
     }
     this.#opening = undefined;
     if (this.#closed) {
