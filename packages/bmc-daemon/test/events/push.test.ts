@@ -222,6 +222,35 @@ describe('push subscriptions', () => {
     expect(OriginResources).toEqual(shown.map((path) => ({ '@odata.id': `/redfish/v1/${path}` })));
   });
 
+  it('are rejected with a name that several machines have', async () => {
+    const machine = await driver.getSystem('node-3');
+    driver.define({ ...machine, name: 'node-2' });
+    const definition = '/redfish/v1/TelemetryService/MetricReportDefinitions/node-2';
+    for (const more of [
+      { OriginResources: [{ '@odata.id': '/redfish/v1/Systems/node-2' }] },
+      { EventFormatType: 'MetricReport', MetricReportDefinitions: [{ '@odata.id': definition }] },
+    ]) {
+      const answer = await lab.post(collection, body(more));
+      expect([answer.status, messages(answer)]).toEqual([400, ['PropertyValueError']]);
+      expect(answer.text).toContain('Several machines have the name node-2. Use a UUID.');
+    }
+  });
+
+  it('are answered with 503 while a host that may have the machine has never answered', async () => {
+    Object.assign(driver, { isListIncomplete: () => true });
+    const definition = '/redfish/v1/TelemetryService/MetricReportDefinitions/node-99';
+    const origin = '/redfish/v1/Systems/node-99';
+    for (const more of [
+      { OriginResources: [{ '@odata.id': origin }] },
+      { EventFormatType: 'MetricReport', MetricReportDefinitions: [{ '@odata.id': definition }] },
+    ])
+      expect([more, (await lab.post(collection, body(more))).status]).toEqual([more, 503]);
+    await subscribe({ OriginResources: [{ '@odata.id': '/redfish/v1/Systems/node-2' }] });
+    const action = '/redfish/v1/EventService/Actions/EventService.SubmitTestEvent';
+    const test = { MessageId: 'ResourceEvent.1.0.TestMessage', OriginOfCondition: origin };
+    expect((await lab.post(action, test)).status).toBe(204);
+  });
+
   it('receive only what their filters select', async () => {
     const system = `/redfish/v1/Systems/${uuid}`;
     const filters: Readonly<Record<string, object>> = {

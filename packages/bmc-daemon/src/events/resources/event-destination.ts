@@ -2,6 +2,7 @@
 import { withoutTrailingSlashes } from '@rackless/daemon/text/trailing-slashes.js';
 import { z } from 'zod';
 import { redfishError } from '../../redfish/messages/errors.js';
+import { message, withPointers } from '../../redfish/messages/messages.js';
 import type { ResourceRequest } from '../../redfish/resource.js';
 import { renderCollection } from '../../resources/reference.js';
 import { subscriptionUri, type Subscription } from '../subscriptions/subscription.js';
@@ -12,6 +13,8 @@ import { changeable, formatOf, newSubscription } from './subscription-body.js';
 import { withMaskedDestination, renderPush, renderStream } from './subscription-rendering.js';
 
 const canonical = (link: { readonly '@odata.id': string }): string => withoutTrailingSlashes(link['@odata.id']);
+
+const originFault = withPointers(message('PropertyValueError', 'OriginResources'), '#/OriginResources');
 
 function findSubscription(services: Services, id: string): Subscription {
   const found = services.subscriptions.find(id);
@@ -36,7 +39,7 @@ const subscriptions = defineResource({
       const format = formatOf(body, services);
       const definitionUris = (body.MetricReportDefinitions ?? []).map((link) => link['@odata.id']);
       const reportDefinitions = await canonicalDefinitions(services, definitionUris);
-      const originResources = await withUuids((body.OriginResources ?? []).map(canonical), services);
+      const originResources = await withUuids((body.OriginResources ?? []).map(canonical), originFault, services);
       const requested = {
         context: body.Context ?? null,
         destination: body.Destination,

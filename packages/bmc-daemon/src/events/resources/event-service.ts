@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { eventRegistryPrefixes, hasText } from '../event-record.js';
 import { parseStreamFilter, streamFilterProperties, type StreamSelection } from '../stream-filter.js';
 import { eventFormats, eventTypes } from '../event-filter.js';
+import { isDriverError } from '../../drivers/driver-error.js';
 import { RedfishError } from '../../redfish/messages/errors.js';
 import { message, sentence, withDetail } from '../../redfish/messages/messages.js';
 import { FilterSyntaxError } from '../../redfish/query/filter.js';
@@ -93,7 +94,7 @@ const eventService = defineResource({
       // Subscribers and the log receive the test event itself, so the action needs no event of its own.
       summary: () => null,
       run: async (_entity, body, { services, requester: { user, address } }) => {
-        const [origin = ''] = await withUuids([body.OriginOfCondition ?? '/redfish/v1/EventService'], services);
+        const origin = await originOf(body.OriginOfCondition ?? '/redfish/v1/EventService', services);
         const text = body.Message ?? (hasText(body.MessageId) ? undefined : 'A client requested this test event.');
         services.events.publish({
           messageId: body.MessageId,
@@ -113,6 +114,21 @@ const eventService = defineResource({
     },
   },
 });
+
+/**
+ * Returns the origin of a test event with the UUID of its machine. A test event must not need the hypervisor, so this
+ * function returns the origin unchanged if the lookup fails.
+ */
+async function originOf(sent: string, services: Services): Promise<string> {
+  try {
+    const [origin = sent] = await withUuids([sent], message('PropertyValueError', 'OriginOfCondition'), services);
+    return origin;
+  } catch (error) {
+    // Several machines have the name, or the hypervisor does not answer.
+    if (error instanceof RedfishError || isDriverError(error, 'unavailable')) return sent;
+    throw error;
+  }
+}
 
 /** Parses `$filter`; null without one. @throws {RedfishError} 400 for a syntax error. */
 function filterOf(text: string | null): StreamSelection | null {
@@ -137,7 +153,11 @@ export const eventStream = streamDefiner<Services>()({
     // when the account can no longer open it with the same password. Without this check, a client
     // with an old password could read events indefinitely.
     const currentIdentity = services.access?.watchIdentity({ user: requester.user, session: null });
-    const [filter = null] = await withUuids(query.getAll('$filter'), services);
+    const [filter = null] = await withUuids(
+      query.getAll('$filter'),
+      message('QueryParameterValueError', '$filter'),
+      services,
+    );
     const selection = filterOf(filter);
     const { 'last-event-id': last } = headers;
     return services.subscriptions.openStream({
