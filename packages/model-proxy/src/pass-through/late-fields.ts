@@ -23,7 +23,7 @@ export function rejectLateFields(contentType: string, wanted: ReadonlySet<string
       scanner.push(chunk);
     } catch (error) {
       if (!(error instanceof MultipartError)) throw error;
-      // The form is not valid, so the upstream rejects it.
+      // The form is invalid or unclear, so the upstream must decide.
       scanner = null;
       return;
     }

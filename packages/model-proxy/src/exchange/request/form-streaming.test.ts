@@ -173,10 +173,10 @@ describe('a form', () => {
     const expected = `${FILE}sound\r\n${field('model', 'served/model')}`;
     const upstreamSide = await upstreamHas(expected.length);
     expect(upstreamSide.request.headers['transfer-encoding']).toBe('chunked');
-    client.sendChunk('\r\nlast\r\n--xx--');
+    client.sendChunk('X: y\r\n\r\nlast\r\n--xx--');
     client.send('0\r\n\r\n');
     expect((await client.answer())[0]).toBe(200);
-    expect(textOf(upstreamSide)).toBe(`${expected}--xx\r\n\r\nlast\r\n--xx--`);
+    expect(textOf(upstreamSide)).toBe(`${expected}--xx\r\nX: y\r\n\r\nlast\r\n--xx--`);
   });
 
   it('waits for the field `user` after the file if requests need it', async () => {
@@ -244,7 +244,7 @@ describe('a form', () => {
   });
 
   it.each([
-    ['without its last boundary', '\r\n\r\nsound', 'the closing boundary is missing'],
+    ['without its last boundary', '\r\nX: y\r\n\r\nsound', 'the closing boundary is missing'],
     [
       'with a second model',
       `\r\n${field('model', 'other').slice(6)}--xx--`,

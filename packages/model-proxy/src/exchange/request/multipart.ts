@@ -38,22 +38,33 @@ const HEADER_END = Buffer.from('\r\n\r\n');
 
 const MAX_BOUNDARY_LENGTH = 200;
 
+/**
+ * Matches a parameter `boundary`, also inside of a quoted text: cpp-httplib, which llama.cpp uses, finds it there, too.
+ */
+const boundaryParameter = /boundary(?:\*\d*\*?)?\s*=/gi;
+
+/** Matches a character set that has the names of fields as ASCII. Starlette reads names in the form's character set. */
+const asciiBased = /^(?:utf-?8|us-ascii|iso-8859-\d+|windows-125\d)$/i;
+
 /** Returns the boundary in a content type; undefined: there is none, or another parser could read another one. */
 export function boundaryOf(contentType: string): string | undefined {
-  const given = parametersOf(contentType)?.filter(([name]) => isNamed(name, 'boundary'));
-  const [name, value = ''] = given?.length === 1 ? (given[0] ?? []) : [];
-  const isClear = name === 'boundary' && value.length <= MAX_BOUNDARY_LENGTH && !value.includes('\\');
+  if (contentType.includes('\\') || contentType.match(boundaryParameter)?.length !== 1) return undefined;
+  const given = parametersOf(contentType) ?? [];
+  if (given.some(([name, value]) => isNamed(name, 'charset') && !asciiBased.test(value))) return undefined;
+  const [, value = ''] = given.find(([name]) => name === 'boundary') ?? [];
+  const isClear = value.length <= MAX_BOUNDARY_LENGTH && !/^\s|\s$|;/.test(value);
   return isClear && value !== '' ? value : undefined;
 }
 
 /** Reads a form in chunks. */
 export class MultipartScanner {
+  /** Two dashes and the boundary. */
   readonly #delimiter: Buffer;
   readonly #wanted: ReadonlySet<string>;
   #state: 'content' | 'delimiter' | 'headers' | 'done' = 'content';
   /**
-   * Bytes that are not read yet. Starts with a CRLF: `#delimiter` begins with one, but a body
-   * may have none before its first delimiter.
+   * Bytes that are not read yet. Starts with a CRLF: a delimiter must follow one, but a body may
+   * have none before its first delimiter.
    */
   #window: Buffer = CRLF;
   /** Offset of the window's first byte. */
@@ -71,7 +82,7 @@ export class MultipartScanner {
    */
   constructor(boundary: string, wanted: ReadonlySet<string> = new Set()) {
     this.#wanted = wanted;
-    this.#delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1');
+    this.#delimiter = Buffer.from(`--${boundary}`, 'latin1');
   }
 
   /** The complete parts. */
@@ -80,11 +91,10 @@ export class MultipartScanner {
   }
 
   /**
-   * Reads the next chunk. Ignores bytes after the closing delimiter.
+   * Reads the next chunk.
    * @throws {MultipartError} if the form is invalid, or has too many parts, too long headers or a too long value.
    */
   push(chunk: Buffer): void {
-    if (this.#state === 'done') return;
     this.#window = Buffer.concat([this.#window, chunk]);
     while (this.#step());
   }
@@ -114,27 +124,31 @@ export class MultipartScanner {
       case 'headers':
         return this.#headers();
       case 'done':
-        return false;
+        return this.#afterEnd();
     }
   }
 
   #content(): boolean {
     const at = this.#window.indexOf(this.#delimiter);
     if (at === -1) {
-      // The end of the window may be the beginning of a delimiter.
-      const sure = Math.max(0, this.#window.length - this.#delimiter.length + 1);
+      // The end of the window may be a CRLF and the beginning of a delimiter.
+      const sure = Math.max(0, this.#window.length - CRLF.length - this.#delimiter.length + 1);
       this.#storeValue(sure);
       this.#drop(sure);
       return false;
     }
-    const offset = this.#windowStart + at;
-    this.#start ??= offset + CRLF.length;
-    // Other parsers end a line at a single line feed, so they could find a boundary in this text.
-    if (this.#start > CRLF.length) throw new MultipartError('it has text before the first boundary');
+    const valueLength = at - CRLF.length;
+    const beginsLine = valueLength >= 0 && this.#window.subarray(valueLength, at).equals(CRLF);
+    this.#start ??= this.#windowStart + at;
+    // Other parsers find a boundary after a single line feed (Go, Werkzeug) or inside of a line (Django).
+    if (this.#start > CRLF.length || (this.#current === undefined && !beginsLine))
+      throw new MultipartError('it has text before the first boundary');
+    if (!beginsLine) throw new MultipartError('it has a boundary inside of a line, or after a single line feed');
     if (this.#current !== undefined) {
       if (this.#fields.length === MAX_FIELDS) throw new MultipartError(`it has more than ${MAX_FIELDS} parts`);
-      this.#storeValue(at);
-      this.#fields.push({ ...this.#current, valueEnd: offset, value: this.#value?.toString() ?? null });
+      this.#storeValue(valueLength);
+      const valueEnd = this.#windowStart + valueLength;
+      this.#fields.push({ ...this.#current, valueEnd, value: this.#value?.toString() ?? null });
     }
     this.#drop(at + this.#delimiter.length);
     this.#state = 'delimiter';
@@ -144,8 +158,9 @@ export class MultipartScanner {
   #afterDelimiter(): boolean {
     if (this.#window.length < DASHES.length) return false;
     if (this.#window.subarray(0, DASHES.length).equals(DASHES)) {
+      this.#drop(DASHES.length);
       this.#state = 'done';
-      return false;
+      return true;
     }
     const end = this.#window.indexOf(CRLF);
     if (end === -1 && this.#window.length <= MAX_HEADER_BYTES) return false;
@@ -165,12 +180,22 @@ export class MultipartScanner {
       if (this.#window.length > MAX_HEADER_BYTES) throw new MultipartError('the headers of a part are too long');
       return false;
     }
-    const { name, isFile } = dispositionOf(this.#window.toString('utf8', 0, end));
+    const headers = this.#window.subarray(0, end);
+    if (headers.includes(this.#delimiter)) throw new MultipartError('the headers of a part contain the boundary');
+    const { name, isFile } = dispositionOf(headers.toString('utf8'));
     this.#drop(end + HEADER_END.length);
     this.#current = { name, isFile, valueStart: this.#windowStart };
     this.#value = name !== null && !isFile && this.#wanted.has(name) ? Buffer.alloc(0) : null;
     this.#state = 'content';
     return true;
+  }
+
+  /** @throws {MultipartError} if text follows the closing delimiter. Django reads parts there. */
+  #afterEnd(): false {
+    if (/[^\t\r\n ]/.test(this.#window.toString('latin1')))
+      throw new MultipartError('it has text after the closing boundary');
+    this.#drop(this.#window.length);
+    return false;
   }
 
   /** Stores the first bytes of the window as part of the value. @throws {MultipartError} if the value is too long. */
@@ -195,28 +220,39 @@ export interface Disposition {
   readonly isFile: boolean;
 }
 
+const headerName = /^[\w!#$%&'*+.^`|~-]+[\t ]*:/;
+/** Matches what precedes the first parameter, such as `Content-Disposition: form-data`. */
+const beforeParameters = /^[\w\t :/+.-]*/;
 /**
- * Matches a parameter: its name, and a quoted text or a word. Matches quoted texts completely, so
- * that it finds no parameter inside.
+ * Matches a semicolon, and a parameter: its name, and a quoted text or a token (RFC 2045 §5.1). Parsers disagree about
+ * the end of any other value: for `boundary=a b`, Python's parser finds `a b`. Python's treats more characters as white
+ * space.
  */
-const parameters = /;\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([!#-:=-~]+))/g;
-/**
- * Matches a header without its parameters if all parsers find the same parameters. A single quote mark hides parameters
- * from some parsers. Python's parser removes `<` and `>`, and treats more characters as white space.
- */
-const clearRest = /^[\t !#-;=-~]*$/;
+const parameters =
+  /;[\t ]*(?:([\w!#$%&'*+.^`|~-]+)[\t ]*=[\t ]*(?:"((?:[^"\\]|\\.)*)"|([\w!#$%&'*+.^`|~-]+))[\t ]*)?/gsy;
 
 /** Returns the parameters of a header; undefined: another parser could find other ones. */
 function parametersOf(header: string): readonly (readonly [name: string, value: string])[] | undefined {
-  if (!clearRest.test(header.replace(parameters, ''))) return undefined;
-  return [...header.matchAll(parameters)].map(([, name = '', quoted, bare = '']) => [
-    name.toLowerCase(),
-    quoted ?? bare,
-  ]);
+  const list = header.replace(beforeParameters, '');
+  const matches = [...list.matchAll(parameters)];
+  if (matches.map(([text]) => text).join('') !== list) return undefined;
+  return matches
+    .filter(([, name]) => name !== undefined)
+    .map(([, name = '', quoted, token = '']) => [name.toLowerCase(), quoted ?? token]);
 }
 
 /** Returns whether a parameter has a name, also in the form for other character sets (RFC 2231): `name*`, `name*0`. */
 const isNamed = (parameter: string, name: string) => parameter === name || parameter.startsWith(`${name}*`);
+
+/**
+ * Matches a quoted text in which some parsers find a parameter. cpp-httplib, which llama.cpp uses, ignores quote marks.
+ * Other parsers end a text at a quote mark that follows a backslash.
+ */
+const hiddenName = /;\s*(?:file)?name\*?\d*\*?\s*=/i;
+/**
+ * Matches a name that some parsers change. Django removes white space around it, and others remove backslashes.
+ */
+const unclearName = /^\s|\s$|[\p{Cc}\\]/u;
 
 /**
  * Reads the Content-Disposition of a part (RFC 7578 §4.2).
@@ -224,15 +260,24 @@ const isNamed = (parameter: string, name: string) => parameter === name || param
  * @throws {MultipartError} if another parser could find another name.
  */
 export function dispositionOf(headers: string): Disposition {
-  const lines = headers.split('\r\n');
+  const lines = headers.replace(/^\r\n/, '').split('\r\n');
   if (lines.some((line) => /^[ \t]|[\r\n]/.test(line))) throw new MultipartError('a part has a header in two lines');
+  // Werkzeug skips an empty line before the headers. Django removes control characters before a header.
+  if (!lines.every((line) => headerName.test(line)))
+    throw new MultipartError('a part has no headers, or an invalid one');
   const [disposition = '', second] = lines.filter((line) => /^content-disposition\s*:/i.test(line));
   if (second !== undefined) throw new MultipartError('a part has two Content-Disposition headers');
   const given = parametersOf(disposition);
+  // Python's parser takes the quote mark after two backslashes for a part of the text. curl does not escape backslashes.
+  if (given?.some(([, value]) => value.endsWith('\\')) ?? /\\"[\t ]*(?:;|$)/.test(disposition))
+    throw new MultipartError('the name of a file or of a field ends with a backslash');
+  if (given?.some(([, value]) => hiddenName.test(value)) === true)
+    throw new MultipartError("the name of a file or of a field contains '; name=' or '; filename='");
   const names = given?.filter(([name]) => isNamed(name, 'name')) ?? [];
   if (names.length > 1) throw new MultipartError('a part has two names');
   const [key, name = null] = names[0] ?? ['name'];
-  if (given === undefined || key !== 'name') throw new MultipartError('a part has an unclear Content-Disposition');
+  if (given === undefined || key !== 'name' || unclearName.test(name ?? ''))
+    throw new MultipartError('a part has an unclear Content-Disposition');
   // RFC 7578 forbids `filename*` (RFC 8187) in forms, but some clients send it.
   const isFile = given.some(([parameter]) => parameter === 'filename' || parameter === 'filename*');
   return { name, isFile };
