@@ -55,7 +55,8 @@ model_list:
 
 - With a dated \`api_version\`, requests go to
   \`/openai/deployments/my-deployment/chat/completions?api-version=…\`. \`v1\`, \`latest\` and \`preview\`
-  select \`/openai/v1\`, where the body names the model. Only images and responses get the version there.
+  select \`/openai/v1\`, where the body names the model. There, only requests for images and
+  responses contain the version.
 - Without a version, requests have \`2025-02-01-preview\`. Requests for \`/v1/responses\` then go to
   \`/openai/v1/responses?api-version=preview\`.
 - \`api_base\` may be the complete URL of a deployment, as Azure's pages show it. The deployment and the version in
@@ -72,7 +73,8 @@ model_list:
 - The proxy supports no other kinds of credentials, such as managed identities of virtual machines.
 - \`azure_ai/\` serves models of other vendors at Foundry and at serverless addresses.
 - At \`azure_ai/\`, hosts below \`services.ai.azure.com\`, \`openai.azure.com\` and \`cognitiveservices.azure.com\` get the
-  key as \`api-key\`. So do the same hosts below \`azure.us\` and \`azure.cn\`. Other hosts get the key as a bearer token.
+  key as \`api-key\`. The same applies to these names with \`azure.us\` or \`azure.cn\`. Other hosts get a bearer token.
+  Exceptions: FLUX 2, MAI-Image and addresses of Azure OpenAI always use \`api-key\`, and Claude uses \`x-api-key\`.
 - Rankings of Cohere go to \`/v1/rerank\` below \`api_base\`. An \`api_base\` that ends with \`/providers/cohere/v2\`
   selects version 2.
 - \`azure_ai/claude-…\` uses Anthropic's API at Foundry, below \`/anthropic\`.
@@ -81,17 +83,18 @@ model_list:
 
 | \`model\` | path below \`api_base\` | version without \`api_version\` |
 | --- | --- | --- |
-| \`azure_ai/flux.2-pro\` | \`/providers/blackforestlabs/v1/flux-2-pro\` | \`preview\` |
+| \`azure_ai/flux.2-pro\`, and other names of FLUX 2 | \`/providers/blackforestlabs/v1/flux-2-pro\` | \`preview\` |
 | \`azure_ai/FLUX.2-flex\` | \`/providers/blackforestlabs/v1/flux-2-flex\` | \`preview\` |
 | \`azure_ai/MAI-Image-…\` | \`/mai/v1/images/generations\`, \`/mai/v1/images/edits\` | \`preview\` |
 | other models | \`/openai/deployments/…/images/generations\` | \`2025-02-01-preview\` |
 | other models | \`/openai/deployments/…/images/edits\` | \`2025-04-01-preview\` |
 
-- \`AZURE_AI_API_VERSION\` replaces these versions, but not those of chats. \`api_version\` has priority.
+- \`AZURE_AI_API_VERSION\` replaces these versions, but not those of other requests. \`api_version\` has priority.
+- With the version \`v1\`, \`latest\` or \`preview\`, other models have the paths below \`/openai/v1\`.
 - For FLUX 2 and MAI-Image, \`api_base\` may also be the complete URL of the model.
-- \`size\` becomes \`width\` and \`height\`. MAI-Image makes one picture, of 1024x1024 pixels by default. For it, \`n\`
-  must be 1.
-- FLUX 2 and MAI-Image ignore \`quality\`, \`background\`, \`moderation\`, \`output_compression\`, \`style\`,
+- \`size\` becomes \`width\` and \`height\`. MAI-Image makes one picture, of 1024x1024 pixels by default, so its
+  \`n\` must be 1.
+- FLUX 2 and MAI-Image do not have \`quality\`, \`background\`, \`moderation\`, \`output_compression\`, \`style\`,
   \`response_format\` and \`user\`. The proxy drops them. It forwards other parameters, such as \`seed\`.
 - FLUX 2 is not available at \`/v1/images/edits\`. Send the pictures as \`input_image\`, \`input_image_2\`, … in base64 to
   \`/v1/images/generations\`.
@@ -254,7 +257,8 @@ new GoogleGenAI({ apiKey: 'sk-client', httpOptions: { baseUrl: 'http://127.0.0.1
 
 - The proxy adds \`/v1\` to the \`api_base\` of \`mistral/\`, if it is missing.
 - \`cohere/\` uses Cohere's OpenAI API, also if \`api_base\` has the path of Cohere's own API, such as
-  \`https://api.cohere.com/v2/chat\`. Rankings go to \`/v2/rerank\` below \`api_base\`.
+  \`https://api.cohere.com/v2/chat\`. Rankings go to \`/v2/rerank\` below \`api_base\`, or to \`/rerank\` if
+  \`api_base\` ends with \`/v1\` or \`/v2\`.
 
 ## All providers
 `;

@@ -155,7 +155,7 @@ export class Exchange {
    * counts for limits and budgets instead of {@link usage}. null: there is no estimate.
    */
   estimateUsage: (() => Usage) | null = null;
-  /** The usage that is counted while the request still runs: only of WebSockets. */
+  /** The usage that is already counted for the key. Only a WebSocket has it before its end. */
   settled: Readonly<Record<'inputTokens' | 'outputTokens' | 'totalTokens' | 'cost', number>> = NOTHING_SETTLED;
   /** Whether the answer omits the event with the usage, because only the proxy has requested it. */
   hidesUsage = false;

@@ -429,7 +429,7 @@ describe('an error that never ends', () => {
 });
 
 describe("the client's headers", () => {
-  it('go upstream if configured: anthropic-beta and x-…, except keys and those that change the method or the usage', () =>
+  it('go upstream if configured: anthropic-beta and x-…, except headers for keys, LiteLLM, SDKs, method, usage', () =>
     withSettings({ forwardClientHeaders: true }, async () => {
       await ask(question, {
         'x-custom': '1',

@@ -26,8 +26,8 @@ export function settle(exchange: Exchange, costUsd: number): void {
 }
 
 /**
- * Counts the tokens and the cost that the upstream of an open WebSocket has reported since the last call. At the end,
- * {@link settle} counts the rest. Does nothing without a store.
+ * Counts the tokens that the upstream of an open WebSocket has reported since the last call, and their cost. At the
+ * end, {@link settle} counts the rest. Does nothing without a store.
  */
 export function settleOpen(exchange: Exchange): void {
   const { selection, admittedKey, proxy, usage, settled } = exchange;
@@ -42,7 +42,10 @@ export function settleOpen(exchange: Exchange): void {
   exchange.settled = { inputTokens, outputTokens, totalTokens, cost };
 }
 
-/** Adds what is new since the last call to the store. @param usage the tokens since the start of the request. */
+/**
+ * Adds the usage that is not stored yet to the store.
+ * @param usage the tokens since the start of the request; `cost` also counts since the start.
+ */
 function addUsage(
   exchange: Exchange,
   store: Store,

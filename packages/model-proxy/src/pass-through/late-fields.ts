@@ -23,7 +23,7 @@ export function rejectLateFields(contentType: string, wanted: ReadonlySet<string
       scanner.push(chunk);
     } catch (error) {
       if (!(error instanceof MultipartError)) throw error;
-      // The form is invalid or unclear, so the upstream must decide.
+      // Parsers may read this form differently. The check ends, and the upstream accepts or rejects the form.
       scanner = null;
       return;
     }

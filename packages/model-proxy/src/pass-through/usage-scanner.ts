@@ -94,7 +94,7 @@ export class UsageScanner {
 /** Finds Gemini's last usage. Its number of candidate tokens does not contain the tokens of the thoughts. */
 function lastGeminiUsage(bytes: Buffer): readonly FoundUsage[] {
   const { name: key } = geminiForm;
-  // No usage contains another one. The next name as the limit makes the time proportional to the bytes.
+  // A usage contains no other usage, so its text ends before the next name. With this limit, each byte is read once.
   let end = bytes.length;
   for (let at = bytes.lastIndexOf(key); at !== -1; at = at === 0 ? -1 : bytes.lastIndexOf(key, at - 1)) {
     const text = bytes.toString('latin1', at + key.length, Math.min(end, at + MAX_USAGE_BYTES));

@@ -50,7 +50,7 @@ export interface Provider {
   /**
    * Parameters with which a request could use other models than `model`, or another project than that of the deployment.
    * The proxy ignores them in a client's `extra_body`, and {@link Provider.dialect} must not forward them. Without a
-   * dialect, the proxy forwards them, but not for keys with a list of models. Absent: none.
+   * dialect, the proxy forwards them, but answers 403 if the key has a list of models. Absent: none.
    */
   readonly modelParameters?: readonly string[];
   /** OpenAI parameters that have another name at the provider: `seed` → `random_seed`. */

@@ -8,7 +8,7 @@
 export interface RetryBudget {
   /**
    * Adds the retries that one request allows, or returns a retry whose attempt was refused.
-   * @param share for example 0.2: five requests allow one retry. A returned retry is 1.
+   * @param share for example 0.2: five requests allow one retry. For a returned retry: 1.
    */
   add(share: number): void;
   /** Takes a retry from the budget. @returns false if the budget is empty. */

@@ -36,7 +36,7 @@ export interface RequestUsage {
   readonly key: string | null;
   readonly model: string;
   readonly tags: readonly string[];
-  /** 1; 0: a part of a request. The last part has 1. */
+  /** 1 for a complete request, and for its last part; 0 for its other parts. */
   readonly requests: 0 | 1;
   readonly failed: boolean;
   readonly inputTokens: number;

@@ -140,7 +140,7 @@ describe('vendors with APIs of their own', () => {
     ['granite', WATSONX, 'project_id', 'project-1'],
     ['version', REPLICATE, 'version', '0123abcd'],
     ['agent', LANGGRAPH, 'assistant_id', 'agent'],
-  ])('get the configured %s, and not the one of the client: %s %s', async (model, host, name, configured) => {
+  ])('get the configured value, and not that of the client: %s at %s, %s', async (model, host, name, configured) => {
     answerTokenRequests();
     vendors.answers.set(host, json({ error: 'unavailable' }, 400));
     const others = { [name]: 'other', extra_body: { [name]: 'other' } };

@@ -117,7 +117,7 @@ const USUAL =
  * @param text the text after its name, as latin1.
  */
 function usageIn(text: string): Usage | null {
-  // Most names without a usage end here: an answer can have millions of them.
+  // This quick check suffices for most names without a usage. An answer can have millions of them.
   if (!text.includes('_tokens"')) return null;
   const [before, input, name, second, third] = USUAL.exec(text) ?? [];
   if (before === undefined) return anyUsageIn(text);

@@ -104,8 +104,8 @@ export function selectFallback(
 }
 
 /**
- * Adds the retry to the budget again that {@link selectFallback} took, if no deployment uses it: the selected deployment
- * cannot take the request, and no other one runs it, or one whose last request did not fail.
+ * Adds 1 to the budget if {@link selectFallback} took a retry that the request does not need. The request needs no
+ * retry if no deployment runs it, or if the last request of the deployment that runs it did not fail.
  * @param running the deployment that runs the request; null: none.
  */
 export function returnUnusedRetry(

@@ -100,7 +100,7 @@ describe('a form', () => {
     (before) => {
       const field = '\r\nContent-Disposition: form-data; name="model"\r\n\r\n';
       const body = Buffer.from(`--xx${field}${before}--xx${field}other\r\n--xx--`);
-      const error = new MultipartError('it has a boundary inside of a line, or after a single line feed');
+      const error = new MultipartError('it has a boundary without a CRLF of its own before it');
       for (let at = 0; at <= body.length; at += 1) {
         const scanner = new MultipartScanner('xx');
         const read = () => {

@@ -43,7 +43,7 @@ const MAX_BOUNDARY_LENGTH = 200;
  */
 const boundaryParameter = /boundary(?:\*\d*\*?)?\s*=/gi;
 
-/** Matches a character set that has the names of fields as ASCII. Starlette reads names in the form's character set. */
+/** Matches a character set that contains ASCII. Starlette decodes the names of fields with the set of the form. */
 const asciiBased = /^(?:utf-?8|us-ascii|iso-8859-\d+|windows-125\d)$/i;
 
 /** Returns the boundary in a content type; undefined: there is none, or another parser could read another one. */
@@ -143,7 +143,7 @@ export class MultipartScanner {
     // Other parsers find a boundary after a single line feed (Go, Werkzeug) or inside of a line (Django).
     if (this.#start > CRLF.length || (this.#current === undefined && !beginsLine))
       throw new MultipartError('it has text before the first boundary');
-    if (!beginsLine) throw new MultipartError('it has a boundary inside of a line, or after a single line feed');
+    if (!beginsLine) throw new MultipartError('it has a boundary without a CRLF of its own before it');
     if (this.#current !== undefined) {
       if (this.#fields.length === MAX_FIELDS) throw new MultipartError(`it has more than ${MAX_FIELDS} parts`);
       this.#storeValue(valueLength);
@@ -225,8 +225,8 @@ const headerName = /^[\w!#$%&'*+.^`|~-]+[\t ]*:/;
 const beforeParameters = /^[\w\t :/+.-]*/;
 /**
  * Matches a semicolon, and a parameter: its name, and a quoted text or a token (RFC 2045 §5.1). Parsers disagree about
- * the end of any other value: for `boundary=a b`, Python's parser finds `a b`. Python's treats more characters as white
- * space.
+ * the end of any other value: for `boundary=a b`, Python's parser finds `a b`. It also treats more characters
+ * as white space.
  */
 const parameters =
   /;[\t ]*(?:([\w!#$%&'*+.^`|~-]+)[\t ]*=[\t ]*(?:"((?:[^"\\]|\\.)*)"|([\w!#$%&'*+.^`|~-]+))[\t ]*)?/gsy;
@@ -241,7 +241,7 @@ function parametersOf(header: string): readonly (readonly [name: string, value: 
     .map(([, name = '', quoted, token = '']) => [name.toLowerCase(), quoted ?? token]);
 }
 
-/** Returns whether a parameter has a name, also in the form for other character sets (RFC 2231): `name*`, `name*0`. */
+/** Returns whether a parameter has the given name, also with a suffix of RFC 2231: `name*`, `name*0`. */
 const isNamed = (parameter: string, name: string) => parameter === name || parameter.startsWith(`${name}*`);
 
 /**

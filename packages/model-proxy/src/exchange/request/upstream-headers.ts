@@ -83,7 +83,7 @@ function setHeader(headers: string[], name: string, value: string): void {
 
 /**
  * Matches headers for the proxy, headers about the client's SDK, and the request id, which the proxy sets itself. Also
- * headers that would change the method, and Google's header that can leave the usage out of an answer.
+ * matches headers that would change the method, and Google's header that can hide the usage.
  */
 const notForwarded =
   /^x-(?:litellm-|stainless-|(?:request-id|http-method|http-method-override|method-override|goog-fieldmask)$)/;

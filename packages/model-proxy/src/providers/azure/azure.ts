@@ -136,13 +136,13 @@ function bearerKey({ apiKey, value }: TargetSettings): Credentials {
   return key === undefined ? {} : { apiKey: null, headers: { authorization: `Bearer ${key}` } };
 }
 
-/** The version for chats without `api_version`. The inference API of Foundry requires a version. */
+/** The version for chats and embeddings without `api_version`. The inference API of Foundry requires a version. */
 const FOUNDRY_VERSION = '2024-05-01-preview';
 
-/** As in LiteLLM. Azure OpenAI has no edits of images in earlier versions. */
+/** The version for edits of images, as in LiteLLM. Earlier versions of Azure OpenAI have no edits. */
 const EDITS_VERSION = '2025-04-01-preview';
 
-/** The version that LiteLLM sends for edits at these APIs. */
+/** The version for FLUX 2 and MAI-Image. LiteLLM sends it for edits. */
 const PICTURES_VERSION = 'preview';
 
 /** Returns the path for images. The inference API makes none, so all models for images have Azure OpenAI's paths. */
@@ -168,7 +168,7 @@ const azureAiTarget: TargetOf = (settings) => {
     const address = withoutMessages(apiBase).replace(/\/anthropic$/, '');
     return { ...credentials, api: claudeApi, apiBase: `${address}/anthropic/v1`, query };
   }
-  // As in LiteLLM, the variable has no effect on chats.
+  // As in LiteLLM, the variable has an effect only on images.
   const imagesVersion = queryVersion(query) ?? value('api_version', 'AZURE_AI_API_VERSION');
   const pictures = picturesTarget(apiBase, model);
   if (pictures !== undefined)

@@ -14,18 +14,18 @@ import type { ProviderTarget } from '../target.js';
 const GENERATIONS = 'images/generations';
 
 /** Parameters of OpenAI that neither API has, and the two that the proxy translates. */
-const ownNames: ReadonlySet<string> = new Set([
+const notCopied: ReadonlySet<string> = new Set([
   ...['background', 'moderation', 'output_compression', 'quality', 'response_format', 'style', 'user'],
   ...['n', 'size'],
 ]);
 
-/** Pixels of MAI's pictures if the client names no size. This API requires both. */
+/** The default width and height of MAI's pictures, in pixels. The API requires both members. */
 const MAI_PIXELS = 1024;
 
 /** Returns the members with the same names in these APIs. */
 const sameMembers = (members: RequestMembers): [string, Buffer][] =>
   members.names.flatMap((name) => {
-    const value = ownNames.has(name) ? undefined : members.bytes(name);
+    const value = notCopied.has(name) ? undefined : members.bytes(name);
     return value === undefined ? [] : [[name, value]];
   });
 

@@ -122,11 +122,12 @@ const snowflakeTarget: TargetOf = ({ apiBase, value }) => {
 const geminiHeaders = (apiKey: string | null): Record<string, string> =>
   apiKey === null ? {} : { 'x-goog-api-key': apiKey };
 
-/** Matches the path of Gemini's APIs at the end of an address: the version, and that of the OpenAI API below it. */
+/** Matches the end of Gemini's addresses: the version (`/v1beta`), also with the path of the OpenAI API (`/openai`). */
 export const geminiPath = /(\/v1(?:alpha|beta)?)(?:\/openai)?$/;
 
 /**
- * Gemini's OpenAI API is below its own API. It has no speech, so models for speech use Gemini's own API.
+ * Gemini's OpenAI API has a path below Gemini's own API. The OpenAI API has no speech, so models for speech use
+ * Gemini's own API.
  */
 const geminiTarget: TargetOf = ({ apiBase, model }) => {
   // In LiteLLM, a configured address is that of Gemini's own API.

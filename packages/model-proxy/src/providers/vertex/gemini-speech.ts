@@ -37,7 +37,7 @@ function wavFile(samples: Buffer, rate: number): Buffer {
   return Buffer.concat([header, samples]);
 }
 
-/** OpenAI's voices → Gemini's, as in LiteLLM. Gemini has voices with the other names. */
+/** OpenAI's voices → Gemini's, as in LiteLLM. All other names go to Gemini unchanged. */
 const voices: ReadonlyMap<unknown, string> = new Map([
   ['alloy', 'Kore'],
   ['ash', 'Iapetus'],
