@@ -18,7 +18,7 @@ const canonicalUuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
  * @param texts URIs, or texts that contain URIs, for example a filter.
  * @param fault the message of an error, which names the property or the parameter with the texts.
  * @throws {RedfishError} 400 for a name that several machines have.
- * @throws {DriverError} unavailable; never for texts without names.
+ * @throws {DriverError} unavailable; never if all ids in the texts are UUIDs in lower case.
  */
 export async function withUuids(texts: readonly string[], fault: Message, { driver }: Services): Promise<string[]> {
   const ids = texts.flatMap((text) => [...text.matchAll(machineUri)].map(([, , id = '']) => id));

@@ -98,8 +98,8 @@ const driveAt = (uri: `${CollectionUri}/{mediaId}`) => {
         };
         const origin = { requester, context: { path: pathOf(entity) }, finish };
         if (change.kind === 'eject') return await ejectImage(entity, services, origin);
-        const trusting = verifyCertificate === undefined ? drive : { ...drive, verifyCertificate };
-        return await replaceImage({ ...entity, drive: trusting }, change.body, services, origin);
+        const requestedDrive = verifyCertificate === undefined ? drive : { ...drive, verifyCertificate };
+        return await replaceImage({ ...entity, drive: requestedDrive }, change.body, services, origin);
       },
     },
     actions: {

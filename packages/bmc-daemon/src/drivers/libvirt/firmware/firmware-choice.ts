@@ -87,8 +87,8 @@ export class FirmwareChooser {
 
   /**
    * Returns the firmware files of a boot mode. If the map has no image for the architecture, both paths are null, and
-   * libvirt selects the files. The template is that of the settings for variables without keys, or else the file next
-   * to the image.
+   * libvirt selects the files. The template of the variables is the one that the settings name for Secure Boot
+   * without keys. Without such a setting, it is the file next to the image.
    * @throws {DriverError} invalid, if the mapped file does not exist.
    */
   async bootModeFiles(firmware: FirmwareType, architecture: string): Promise<FirmwareChoice> {

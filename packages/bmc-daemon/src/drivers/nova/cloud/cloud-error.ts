@@ -15,5 +15,5 @@ export class CloudError extends Error {
   }
 }
 
-/** The fault of a cloud that offers a service not at all, or not in the region or at the interface of the settings. */
+/** The catalog has no endpoint of a service for the region and the interface of the settings. */
 export class NoEndpointError extends CloudError {}
