@@ -2,26 +2,16 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import bcrypt from 'bcrypt';
+import { freePort } from '../../../daemon/test/support/free-port.js';
 import { settingsTable } from '../../src/config/settings.js';
 import { apiVersion, PASSWORD, sendJson, startCloudServer } from '../support/cloud-server.js';
 import { ConfigurationFolder } from './configured.js';
 
 const run = promisify(execFile);
-
-/** Returns a port that is free now. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('listening on loopback: no port');
-  return address.port;
-}
 
 /** Returns status and body of a GET. */
 async function get(url: string, headers: Readonly<Record<string, string>> = {}): Promise<[number, string]> {

@@ -1,4 +1,6 @@
-import { createServer, type AddressInfo } from 'node:net';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,7 +44,8 @@ async function startIn(
   const authority = await createAuthority(dir);
   const { cert, key } = await authority.server(options.names ?? ['DNS:localhost', 'IP:127.0.0.1']);
   const pkipath = await authority.clientFolder();
-  const [tlsPort, tcpPort] = await freePorts();
+  const tlsPort = await freePort();
+  const tcpPort = await freePort(tlsPort);
   const daemon = await startLibvirtd({
     ...options,
     args: ['--listen', ...(options.args ?? [])],
@@ -82,15 +85,22 @@ async function startIn(
   };
 }
 
-/** Returns two ports that no other process uses at the moment. libvirtd cannot choose its port. */
-async function freePorts(): Promise<readonly [number, number]> {
-  const servers = [createServer(), createServer()] as const;
-  const port = async (server: (typeof servers)[number]): Promise<number> => {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    // A TCP server has an address of this form.
-    return (server.address() as AddressInfo).port;
-  };
-  const ports = [await port(servers[0]), await port(servers[1])] as const;
-  for (const server of servers) await new Promise((resolve) => server.close(resolve));
-  return ports;
+/**
+ * Ports for libvirtd, which cannot choose them. They are below those that Linux gives to other sockets
+ * (`net.ipv4.ip_local_port_range`), so that no other test gets one of them before libvirtd listens.
+ */
+const PORTS = { first: 30_000, end: 32_768 };
+
+/** Returns a port that is free now, other than `taken`. */
+async function freePort(taken?: number): Promise<number> {
+  const port = randomInt(PORTS.first, PORTS.end);
+  const server = createServer();
+  const isFree = once(server, 'listening').then(
+    () => port !== taken,
+    () => false,
+  );
+  server.listen(port, '127.0.0.1');
+  const result = await isFree;
+  server.close();
+  return result ? port : freePort(taken);
 }

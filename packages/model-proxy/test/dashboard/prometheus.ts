@@ -2,11 +2,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../../daemon/test/support/free-port.js';
 import { waitFor } from '../harness/wait.js';
-import { listen } from '../support/app.js';
 
 /** A running Prometheus. */
 export interface Prometheus {
@@ -59,12 +58,3 @@ export async function startPrometheus(program: string, port: number): Promise<Pr
 type Reply =
   | { readonly status: 'error'; readonly error: string }
   | { readonly status: 'success'; readonly data: { readonly result: readonly { readonly value: [number, string] }[] } };
-
-/** Returns a port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listen(server);
-  server.close();
-  await once(server, 'close');
-  return port;
-}

@@ -1,11 +1,11 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { freePort } from '../../../daemon/test/support/free-port.js';
 import { waitFor } from '../harness/wait.js';
 
 const run = promisify(execFile);
@@ -17,16 +17,6 @@ afterEach(() => {
   if (running?.pid !== undefined && running.exitCode === null && running.signalCode === null)
     process.kill(-running.pid, 'SIGTERM');
 });
-
-/** Returns a port that is free now. The script needs it in advance. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 /** Returns the command lines of the processes with the given mark in their environment. */
 function marked(mark: string): readonly string[] {

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
+import { freePort } from '../../../daemon/test/support/free-port.js';
 import { call, open } from '../harness/call.js';
 import { waitFor } from '../harness/wait.js';
 import { LOCAL } from '../daemon/fixture.js';
@@ -30,16 +31,6 @@ const hold = async (group: Pick<Group, 'url'>, content = 'wait') => {
   await until(() => heldAnswers.length > before, 'no request came to the upstream');
   return { answer };
 };
-
-/** Returns the address of a free port. */
-async function freePort(): Promise<AddressInfo> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address() as AddressInfo; // a TCP server has an AddressInfo
-  server.close();
-  await once(server, 'close');
-  return address;
-}
 
 describe('a group of workers', () => {
   it('MP-134 serves one port with several processes, whose log lines have the number of the worker', async () => {
@@ -76,7 +67,7 @@ describe('a group of workers', () => {
       const wait = new Int32Array(new SharedArrayBuffer(4));
       while (cluster.worker?.id === 2 && !existsSync('go')) Atomics.wait(wait, 0, 0, 20);`,
     );
-    const { port } = await freePort();
+    const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const file = write('config.yaml', configuration());
     const args = ['--config', file, '--host', '127.0.0.1', '--port', `${port}`, '--num_workers'];
