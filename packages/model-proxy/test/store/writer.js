@@ -15,6 +15,7 @@ const request = {
   key: null,
   model: 'm',
   tags: [],
+  requests: 1,
   failed: false,
   inputTokens: 1,
   outputTokens: 0,
