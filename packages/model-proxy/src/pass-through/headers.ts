@@ -6,6 +6,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { KEY_SUBPROTOCOL, subprotocols } from '../auth/client-keys.js';
 import { isHeaderText, hiddenHeaders } from '../exchange/answer/answer-headers.js';
+import { methodHeader } from '../exchange/request/upstream-headers.js';
 import type { Deployment } from '../providers/deployment.js';
 import { secretHeader } from '../secret-names.js';
 
@@ -15,11 +16,10 @@ const hopByHop =
 
 /**
  * Matches headers that upstreams do not get: headers for this proxy, headers about the client and its address, and the
- * account (`openai-organization`), which belongs to the client's key and not to the upstream's. A method in a header
- * would bypass the rules for the method of the request.
+ * account (`openai-organization`), which belongs to the client's key and not to the upstream's.
  */
 const forProxyOnly =
-  /^(?:x-(?:litellm|stainless|forwarded|real)-.*|forwarded|via|true-client-ip|cf-.*|origin|referer|sec-(?:fetch|ch)-.*|x-request-id|x-http-method(?:-override)?|x-method-override|user-agent|openai-(?:organization|project)|custom-llm-provider)$/;
+  /^(?:x-(?:litellm|stainless|forwarded|real)-.*|forwarded|via|true-client-ip|cf-.*|origin|referer|sec-(?:fetch|ch)-.*|x-request-id|user-agent|openai-(?:organization|project)|custom-llm-provider)$/;
 /** Headers whose names look like secrets but are not. */
 const harmless = new Set(['idempotency-key', 'sec-websocket-key']);
 
@@ -46,7 +46,8 @@ export function rawRequestHeaders(options: RawRequestHeadersOptions): OutgoingHt
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(head)) {
     if (value === undefined || hopByHop.test(name) || connectionHeaders.has(name)) continue;
-    if (forProxyOnly.test(name) || (secretHeader.test(name) && !harmless.has(name))) continue;
+    if (forProxyOnly.test(name) || methodHeader.test(name)) continue;
+    if (secretHeader.test(name) && !harmless.has(name)) continue;
     headers[name] = value;
   }
   const offered = subprotocols(head);

@@ -81,17 +81,20 @@ function setHeader(headers: string[], name: string, value: string): void {
   else headers[index + 1] = value;
 }
 
+/** Matches headers with a method. They would bypass the rules for the method of the request. */
+export const methodHeader = /^x-(?:http-method(?:-override)?|method-override)$/;
+
 /**
  * Matches headers for the proxy, headers about the client's SDK, and the request id, which the proxy sets itself. Also
- * matches headers that would change the method, and Google's header that can hide the usage.
+ * matches Google's header that can hide the usage.
  */
-const notForwarded =
-  /^x-(?:litellm-|stainless-|(?:request-id|http-method|http-method-override|method-override|goog-fieldmask)$)/;
+const notForwarded = /^x-(?:litellm-|stainless-|(?:request-id|goog-fieldmask)$)/;
 
 function addClientHeaders(headers: string[], clientHeaders: IncomingHttpHeaders): void {
   const presentNames = names(headers);
   for (const [name, value] of Object.entries(clientHeaders)) {
     if (typeof value !== 'string' || presentNames.has(name) || secretHeader.test(name)) continue;
+    if (methodHeader.test(name)) continue;
     if (name === 'anthropic-beta' || (name.startsWith('x-') && !notForwarded.test(name))) headers.push(name, value);
   }
 }
