@@ -17,8 +17,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { hash } from 'bcrypt';
+import { freePort } from '../../daemon/test/support/free-port.js';
 import { fetchWhole, startBareServer } from './bare-process.js';
-import { freePort } from './free-port.js';
 
 const { values: flags } = parseArgs({
   options: {

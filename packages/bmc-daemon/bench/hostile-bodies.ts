@@ -16,8 +16,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { hash } from 'bcrypt';
+import { freePort } from '../../daemon/test/support/free-port.js';
 import { bodies, headersAndPaths, type HostileRequest } from './hostile-shapes.js';
-import { freePort } from './free-port.js';
 
 const { values: flags } = parseArgs({
   options: { requests: { type: 'string', default: '20' }, only: { type: 'string', default: '' } },

@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { startLibvirtd, type PrivateLibvirtd } from '../../libvirt/test/harness/libvirtd.js';
-import { freePort } from './free-port.js';
+import { freePort } from '../../daemon/test/support/free-port.js';
 
 const { values: flags } = parseArgs({
   options: {

@@ -6,7 +6,7 @@ import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Hypervisor } from '@rackless/libvirt';
-import { freePort } from './free-port.js';
+import { freePort } from '../../daemon/test/support/free-port.js';
 
 const daemonPath = fileURLToPath(new URL('../../../../bin/bmc-daemon.js', import.meta.url));
 
