@@ -1,8 +1,4 @@
-/**
- * Models of Azure AI for pictures. The client is OpenAI's SDK. The shapes are those of Microsoft's reference.
- * @see https://learn.microsoft.com/azure/ai-foundry/foundry-models/how-to/use-foundry-models-flux
- * @see https://learn.microsoft.com/azure/ai-foundry/foundry-models/how-to/use-foundry-models-mai
- */
+/** Models of Azure AI for pictures. The client is OpenAI's SDK. The shapes are those of LiteLLM 1.108.7. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI, { toFile } from 'openai';
 import type { TestProxy } from '../harness/proxy.js';

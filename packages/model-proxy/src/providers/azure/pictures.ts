@@ -1,8 +1,6 @@
 /**
  * Models for pictures at Foundry with APIs of their own: FLUX 2 of Black Forest Labs, and MAI-Image of Microsoft. Their
- * answers have OpenAI's form.
- * @see https://learn.microsoft.com/azure/ai-foundry/foundry-models/how-to/use-foundry-models-flux
- * @see https://learn.microsoft.com/azure/ai-foundry/foundry-models/how-to/use-foundry-models-mai
+ * answers have OpenAI's form. The paths and the members are those that LiteLLM 1.108.7 sends.
  */
 import { invalidParameter } from '../../errors/model.js';
 import { recordOf, textOf } from '../anthropic/values.js';
